@@ -37,9 +37,9 @@ def figure(name, value, unit, bar=None, at_least=False):
 class Run:
     """One run of a program from its start to its end: wall and CPU seconds, peak resident kilobytes."""
 
-    def __init__(self, command, cwd, env, timeout=600):
+    def __init__(self, command, cwd, env, timeout=600, stdin=subprocess.DEVNULL):
         started = time.perf_counter()
-        process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(command, cwd=cwd, env=env, stdin=stdin, stdout=subprocess.DEVNULL)
         self.peak_kb = 0
         # The kernel's figure for an ended child counts the memory of the one that started it too, so the high-water
         # mark is read while it lives.

@@ -5,7 +5,7 @@ import statistics
 import sys
 
 from children import FAN_OUT, completed
-from measure import Modeld, figure, times
+from measure import BUILD, Modeld, Run, figure, times
 
 CLAUDE = "claude-sonnet-5-5"
 WIRES = {
@@ -34,6 +34,25 @@ def run_over(name, count, reads=3):
     return run
 
 
+LONG = """latency 0ms
+rule read
+  turn 1-40
+  call Read {"file_path": "small.txt"}
+rule done
+  text All done.
+"""
+
+
+def run_long(name):
+    """One session with a prompt of 340 KB and 41 requests."""
+    env, model, _ = WIRES[name]
+    with Modeld(LONG) as m:
+        m.env |= {key: value.replace("URL", m.url) for key, value in env.items()}
+        (m.path / "prompt.txt").write_text("A long prompt. " * (340 * 1024 // 15))
+        with open(m.path / "prompt.txt", encoding="utf-8") as prompt:
+            return Run([BUILD / "cadre", "-p", "--model", model], m.cwd, m.env, stdin=prompt)
+
+
 def bench_providers():
     print("providers: one answer with 1,000 Agent calls, 3 Read turns and a report each, over each wire; the median of 3 runs, alternating")
     runs = {name: [] for name in WIRES}
@@ -48,3 +67,9 @@ def bench_providers():
     for name in list(WIRES)[1:]:
         figure(f"{name}: CPU per turn over messages", cpu[name] / cpu["messages"], "x", 1.25)
         figure(f"{name}: memory per child over messages", kb[name] / kb["messages"], "x", 1.1)
+    long = {name: [] for name in ("messages", "invoke, signed")}
+    for _ in times(5):
+        for name in long:
+            long[name].append(run_long(name).cpu_s * 1000 / 41)
+    extra = statistics.median(long["invoke, signed"]) - statistics.median(long["messages"])
+    figure("invoke, signed: CPU of a turn of 340 KB beyond messages", extra, "ms", 0.5)

@@ -70,7 +70,7 @@ CADRE_API const char *cadre_version(void);
 /* Options hold for sessions opened afterwards. Names are those of the command line without the dashes:
  *   agent (that the session runs as), model, fallback-model (comma list), effort (low | medium | high | xhigh | max),
  *   thinking (adaptive | disabled), thinking-display (summarized | omitted), max-thinking-tokens, betas (comma list),
- *   provider (anthropic, bedrock, vertex, openai, ...: docs/models.md), max-turns, max-budget-usd (of all agents together), allow-unknown-price (""), base-url (of the provider), task-budget (tokens,
+ *   provider (anthropic, bedrock, vertex, openai, ...: docs/models.md), max-turns, max-budget-usd (of all agents together), allow-unknown-price (""), allow-cut-prompt (""), base-url (of the provider), task-budget (tokens,
  *   reported to the model), system-prompt, append-system-prompt, append-subagent-system-prompt, json-schema (of the
  *   answer: JSON, or a file with it), tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools
  *   (comma-separated rules), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions),
@@ -185,7 +185,7 @@ enum cadre_event_kind {
 	CADRE_PERMISSION_DENIED,   /* name: tool, text: why; frame: system/permission_denied */
 	CADRE_RETRY,               /* text: the failure and the time of the next attempt; frame: system/api_retry */
 	CADRE_NOTIFICATION,        /* text: a background task ended */
-	CADRE_ERROR,               /* text: a message for the user outside the answer */
+	CADRE_ERROR,               /* text: a message for the user outside the answer; name: "note" if it is no error */
 	CADRE_TURN_ENDED,          /* text: the result, is_error; frame: result */
 	CADRE_AGENT_STARTED,       /* a child begins; frame: system/task_started */
 	CADRE_AGENT_PROGRESS,      /* it calls a tool; frame: system/task_progress */
@@ -199,7 +199,12 @@ enum cadre_event_kind {
 				    * id: for cadre_answer_elicitation; of a form each question also has name, required and schema */
 	CADRE_COMPACTING,        /* start or end of a compaction; frame: system/status */
 	CADRE_COMPACTED,         /* the summary is on disk; frame: system/compact_boundary */
-	CADRE_MEMBER_STATE       /* a member of a team works, waits or fails; frame: system/task_updated */
+	CADRE_MEMBER_STATE,      /* a member of a team works, waits or fails; frame: system/task_updated */
+	CADRE_SANDBOX_VIOLATION, /* name: write, read, network, socket or removed, text: what, id: of the call, why: the rule;
+				    * frame: system/sandbox_violation */
+	CADRE_TOOL_PROGRESS,  /* a command of the main agent prints: name, id, text: its last line, CADRE_FIGURE_LINES;
+				    * at most 4 times a second, not in its first 250 ms */
+	CADRE_QUESTION_CLOSED /* id: what was asked needs no answer any more; text: why */
 };
 
 CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);
@@ -244,8 +249,9 @@ enum cadre_figure {
 	CADRE_FIGURE_TURNS,
 	CADRE_FIGURE_TOOL_USES,
 	CADRE_FIGURE_TOKENS,
-	CADRE_FIGURE_MS,         /* since it began, until now or its end */
-	CADRE_FIGURE_COST_MICROS /* millionths of a dollar */
+	CADRE_FIGURE_MS,          /* since it began, until now or its end */
+	CADRE_FIGURE_COST_MICROS, /* millionths of a dollar */
+	CADRE_FIGURE_LINES        /* of CADRE_TOOL_PROGRESS */
 };
 CADRE_API const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail which);
 CADRE_API int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which);

@@ -164,7 +164,7 @@ def main():
             picture(s, folder / "tour-rewind.svg")
             s.press("esc")
             s.until("? keys")
-            s.press("C-d")
+            s.press("C-d", "C-d")
             s.wait()
             with open(folder / "tour.cast", "w") as f:
                 f.write(json.dumps({"version": 2, "width": 96, "height": 30, "title": "cadre on a terminal"}) + "\n")

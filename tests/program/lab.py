@@ -11,6 +11,7 @@
 
 Everything waits for events (a line, the end of a process) with a deadline, never for time to pass. Each process
 that a lab starts, and all that come from it, carry the lab's mark in their environment: what is left is found."""
+import concurrent.futures
 import contextlib
 import fcntl
 import json
@@ -369,27 +370,33 @@ def is_locked(transcript_path):
 
 
 def run_one(number, test):
+    """Returns whether it was good, and its TAP."""
     lab = Lab()
     name = test.__name__.replace("_", " ")
     try:
         test(lab)
         lab.wait_for_nobody()
-        print("ok %d - %s" % (number, name), flush=True)
-        return True
+        return True, "ok %d - %s" % (number, name)
     except Skip as why:
-        print("ok %d - %s # SKIP %s" % (number, name, why), flush=True)
-        return True
+        return True, "ok %d - %s # SKIP %s" % (number, name, why)
     except Exception:  # whatever it was, the other tests are run
         text = traceback.format_exc().strip()
-        print("not ok %d - %s\n# %s" % (number, name, text.replace("\n", "\n# ")), flush=True)
-        return False
+        return False, "not ok %d - %s\n# %s" % (number, name, text.replace("\n", "\n# "))
     finally:
         lab.close()
 
 
-def main(*tests):
-    """Runs the tests, or those whose name has a word of the command line in it; prints TAP."""
+def main(*tests, at_once=1):
+    """Runs the tests, or those whose name has a word of the command line in it; prints TAP. at_once: in so many processes, for
+    tests that wait most of the time."""
     wanted = [t for t in tests if not sys.argv[1:] or any(word in t.__name__ for word in sys.argv[1:])]
     print("1..%d" % len(wanted), flush=True)
-    good = [run_one(i + 1, test) for i, test in enumerate(wanted)]
-    sys.exit(not all(good))
+    all_good = True
+    with contextlib.ExitStack() as stack:
+        each = map
+        if at_once > 1:
+            each = stack.enter_context(concurrent.futures.ProcessPoolExecutor(at_once)).map
+        for good, text in each(run_one, range(1, len(wanted) + 1), wanted):
+            print(text, flush=True)
+            all_good = all_good and good
+    sys.exit(not all_good)

@@ -316,7 +316,7 @@ def ctrl_b_sends_a_child_to_the_background_and_its_call_returns(lab):
         assert started.line() == "child"
         t.expect("Ctrl-B sends the agents that are waited for to the background.")  # after some seconds, once
         t.key("C-b")
-        t.expect("1 agent works in the background now.")
+        t.expect("1 agent works in the background now")
         t.expect("I go on.")
         t.expect("> ")
         pathlib.Path(go).write_text("go\n")
@@ -352,7 +352,7 @@ def ctrl_b_without_a_child_changes_nothing(lab):
         t.type("begin")
         assert started.line() == "main"
         t.key("C-b")
-        t.expect("No agent can be sent to the background.")
+        t.expect("no agent can be sent to the background")
         pathlib.Path(go).write_text("go\n")
         t.expect("Done.")
         t.expect("> ")

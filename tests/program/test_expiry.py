@@ -2,32 +2,19 @@
 """Credentials that expire while 200 children work: one renewal per expiry, no failed turn, no secret anywhere.
 
 EXPIRY_S and EXPIRIES in the environment make the test longer: EXPIRY_S=30 EXPIRIES=20 is five minutes with a life of 30 s."""
-import base64
 import json
 import os
 import re
-import struct
 import threading
 import time
-import zlib
 
 from lab import main
-from test_providers import Mock, pinned
+from mock import Mock, frame, pinned
 
 LIFE_S = float(os.environ.get("EXPIRY_S", "8"))
 EXPIRIES = int(os.environ.get("EXPIRIES", "4"))
 CHILDREN = 200
 SECRET, TOKEN = "s3cr" + "et-", "t0k" + "en-"
-
-
-def frame(event):
-    """One event in a frame of Bedrock."""
-    headers = b"".join(bytes([len(n)]) + n.encode() + b"\x07" + struct.pack(">H", len(v)) + v.encode()
-                       for n, v in ((":message-type", "event"), (":event-type", "chunk")))
-    payload = json.dumps({"bytes": base64.b64encode(json.dumps(event).encode()).decode()}).encode()
-    prelude = struct.pack(">II", 16 + len(headers) + len(payload), len(headers))
-    whole = prelude + struct.pack(">I", zlib.crc32(prelude)) + headers + payload
-    return whole + struct.pack(">I", zlib.crc32(whole))
 
 
 def answer(number, *blocks):

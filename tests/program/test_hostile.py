@@ -89,7 +89,8 @@ class Canaries:
         self.unix.setblocking(False)
         self.victim = subprocess.Popen(["sleep", "600"], cwd=self.lab.work, env={"SECRET": SECRET}, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL)
-        self.env = {"OUT": self.out, "PORT": str(self.listener.getsockname()[1]), "VICTIM": str(self.victim.pid)}
+        self.env = {"OUT": self.out, "PORT": str(self.listener.getsockname()[1]), "VICTIM": str(self.victim.pid),
+                    "PATH": "/usr/bin:/bin:" + os.environ["PATH"]}  # wrappers of version managers take most of the time
         return self
 
     def __exit__(self, *_):
@@ -304,12 +305,7 @@ def every_check_and_key_has_a_test(lab):
 
 
 if __name__ == "__main__":
-    main(every_check_and_key_has_a_test, every_line_about_a_threat_names_a_test_that_exists,
-         commands_of_every_day_pass_and_do_what_they_do_without_cadre,
-         commands_of_every_day_do_the_same_inside_the_sandbox,
-         hostile_commands_touch_nothing_where_no_rule_hides_a_file,
-         hostile_commands_touch_nothing_in_default,
-         hostile_commands_touch_nothing_but_ordinary_files_in_acceptEdits,
-         hostile_commands_touch_nothing_in_plan,
-         hostile_commands_touch_nothing_in_dontAsk,
-         hostile_commands_touch_nothing_but_ordinary_files_in_auto)
+    main(hostile_commands_touch_nothing_where_no_rule_hides_a_file, commands_of_every_day_pass_and_do_what_they_do_without_cadre,
+         commands_of_every_day_do_the_same_inside_the_sandbox, hostile_commands_touch_nothing_but_ordinary_files_in_auto,
+         hostile_commands_touch_nothing_but_ordinary_files_in_acceptEdits, hostile_commands_touch_nothing_in_default, hostile_commands_touch_nothing_in_plan,
+         hostile_commands_touch_nothing_in_dontAsk, every_check_and_key_has_a_test, every_line_about_a_threat_names_a_test_that_exists, at_once=3)

@@ -58,7 +58,7 @@ rule paints
   prompt contains "paint"
   text "red \u001b[31m title \u001b]0;owned\u0007 end"
 """
-COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
+COLOUR = re.compile(rb"\x1b\[[0-9;]*[1-9][0-9;]*m")  # not what only sets back
 
 
 def start(lab, *args, env=None, program=CADRE):
@@ -126,8 +126,8 @@ def a_question_that_is_answered_with_yes_lets_the_tool_run(lab):
     with start(lab) as t:
         t.expect("> ")
         t.type("write a file")
-        t.expect("Allow Bash: ")
-        t.expect("[y]es / for this [s]ession / [a]lways / [n]o, or say why: ")
+        t.expect("cadre wants to use Bash:")
+        t.expect("Enter 1 to 4 or y/s/a/n, or say why: ")
         assert not os.path.exists(os.path.join(lab.work, "made.txt"))
         t.type("y")
         t.expect("The tool said:")
@@ -159,7 +159,7 @@ def always_is_asked_once_in_a_session(lab):
         t.expect("> ")
         t.type("write a file again")
         skipped = t.expect("The tool said:")
-        assert "Allow" not in skipped, skipped
+        assert "wants to use" not in skipped, skipped
         t.expect("> ")
         leave(t)
 
@@ -168,8 +168,8 @@ def always_is_kept_for_the_next_session(lab):
     with start(lab) as t:
         t.expect("> ")
         t.type("write a file")
-        t.expect("rule: Bash(echo made > made.txt)")
-        t.expect("always keeps it in: ")
+        t.expect("2. Yes, for this session: Bash(echo made > made.txt)")
+        t.expect("3. Yes, always, kept in .claude/settings.local.json: Bash(echo made > made.txt)")
         t.expect("say why: ")
         t.type("always")
         t.expect("The tool said:")
@@ -181,7 +181,7 @@ def always_is_kept_for_the_next_session(lab):
         t.expect("> ")
         t.type("write a file")
         skipped = t.expect("The tool said:")
-        assert "Allow" not in skipped, skipped
+        assert "wants to use" not in skipped, skipped
         t.expect("> ")
         leave(t)
 
@@ -221,9 +221,10 @@ def a_plan_that_is_not_approved_leaves_plan_mode_on(lab):
     with start(lab, "--permission-mode", "plan") as t:
         t.expect("> ")
         t.type("plan it")
-        t.expect("Allow ExitPlanMode: # First")
-        t.expect("then second?")
-        t.expect("[y]es / yes and accept [e]dits / [n]o, or say why: ")
+        t.expect("cadre has a plan:")
+        t.expect("First")
+        t.expect("then second")
+        t.expect("Enter 1 to 3 or y/e/n, or say why: ")
         t.type("third first")
         t.expect("plan mode stays on. They said: third first")
         t.expect("> ")
@@ -352,7 +353,7 @@ def commands_explain_themselves_and_unknown_ones_are_said(lab):
         t.expect("/resume")
         t.expect("> ")
         t.type("/nonsense")
-        t.expect("Unknown skill: nonsense.")
+        t.expect("no command /nonsense")
         t.expect("> ")
         t.type("/exit")
         assert t.wait() == 0, t.code
@@ -392,7 +393,7 @@ def a_no_is_a_no(lab):
         t.expect("> ")
         assert not os.path.exists(os.path.join(lab.work, "made.txt"))
         t.type("write a file again")
-        t.expect("Allow Bash: ")
+        t.expect("cadre wants to use Bash:")
         t.expect("say why: ")
         t.type("y")
         t.expect("The tool said:")

@@ -137,8 +137,8 @@ def a_paste_that_is_too_long_is_refused_and_said(lab):
     line = Line(lab)
     line.ready()
     line.press("kept")
-    line.paste("z" * (4 * 1024 * 1024 + 1))
-    line.expect_exact("That does not fit: the input line holds 4 MB.")
+    line.paste("z" * (64 * 1024 * 1024 + 1))
+    line.expect_exact("the paste is too long")
     line.press("\r")
     line.answered()
     assert line.prompts() == ["kept"], line.prompts()
@@ -159,8 +159,8 @@ def lines_that_come_at_once_are_prompts_one_after_the_other(lab):
 
 QUESTIONS = (
     # prompt, flags, what is asked, what asks for the answer, what the answer is
-    ("start", (), "Allow Bash for agent", "say why: ", "n"),
-    ("plan", ("--permission-mode", "plan"), "Allow ExitPlanMode", "say why: ", "n"),
+    ("start", (), "wants to use Bash", "say why: ", "n"),
+    ("plan", ("--permission-mode", "plan"), "has a plan:", "say why: ", "n"),
     ("ask", (), "Which?", "or your own words: ", "1"),
 )
 
@@ -212,7 +212,7 @@ def what_was_typed_before_a_question_does_not_answer_it(lab):
 
 def a_paste_that_stops_half_way_does_not_answer(lab):
     line = start_question(lab, "start", (), ("kept ",))
-    line.expect_exact("Allow Bash for agent")
+    line.expect_exact("wants to use Bash")
     line.send("\x1b[200~one\r")
     time.sleep(1)  # longer than a question waits for keys
     line.send("y\r\x1b[201~")
@@ -227,15 +227,15 @@ def a_paste_that_stops_half_way_does_not_answer(lab):
     line.leave()
 
 
-def whole_lines_typed_before_a_question_wait_in_the_line(lab):
+def whole_lines_typed_before_a_question_are_prompts_for_later(lab):
     line = start_question(lab, "plan", ("--permission-mode", "plan"), ("first", "\r", "second", "\r"))
+    line.expect_exact("queued: second")
     line.expect_exact("say why: ")
     line.press("no", "\r")
-    line.expect_exact("I hear you.")
-    line.expect_exact("second")
-    line.press("\r")
-    line.answered()
-    assert line.prompts()[-1] == "first\nsecond", line.prompts()
+    for _ in range(3):
+        line.expect_exact("I hear you.")
+    line.expect_exact("> ")
+    assert line.prompts()[-2:] == ["first", "second"], line.prompts()
     line.leave()
 
 
@@ -345,7 +345,7 @@ def the_terminal_is_given_back_by_any_signal(lab):
         line.expect_exact("half typed")
         line.kill(number)
         if number == signal.SIGINT:
-            line.expect_exact("Ctrl-C again leaves.")
+            line.expect_exact("ctrl+c again leaves")
             line.kill(number)
         line.expect_exact("\x1b[?2004l")
         line.expect(pexpect.EOF)
@@ -357,16 +357,73 @@ def the_terminal_is_given_back_by_any_signal(lab):
 def a_dumb_terminal_gets_no_sequences(lab):
     line = Line(lab, TERM="dumb")
     line.expect_exact("> ")
+    for keys, sent in (("abc", "abc"), ("\x7f", "\b \b"), ("\u65e5", "\u65e5"), ("\x7f", "\b \b\b \b"), ("\x01", "\b \b\b \b"), ("X", "X")):
+        line.send(keys)  # what is added or removed at the end is all that is written
+        assert line.read(len(sent)) == sent, (keys, line.before)
+    line.press("\r")
+    line.expect_exact("ab\r\n")  # what stood behind the cursor
+    line.answered()
     line.press("abd", "left", "c", "\x7f", "c", "\r")
     line.answered()
     line.paste("pasted")
     line.press("\r")
     line.answered()
-    assert line.prompts() == ["abcd", "pasted"], line.prompts()
+    assert line.prompts() == ["Xab", "abcd", "pasted"], line.prompts()
     line.press("C-d")
     line.expect(pexpect.EOF)
     assert "\x1b" not in line.before
     line.close()
+
+
+def a_paste_of_any_length_is_one_answer(lab):
+    line = start_question(lab, "plan", ("--permission-mode", "plan"), ("kept",))
+    line.expect_exact("say why: ")
+    reason = "because " + "y" * (8 * 1024)
+    line.paste(reason + "\rn\rmore")
+    line.press("\r")
+    line.expect_exact("I hear you.")
+    line.expect_exact("> kept")
+    results = json.dumps(lab.models[0].bodies()[-1]["messages"][-1])
+    assert reason + "\\nn\\nmore" in results, results[-300:]
+    line.press("C-u")
+    line.leave()
+
+
+def a_list_is_numbered_and_a_number_chooses(lab):
+    line = Line(lab)
+    line.ready()
+    line.press("/mode", "\r")
+    line.expect_exact("1. default")
+    line.expect_exact("or nothing: ")
+    line.press("\r")
+    line.expect_exact("> ")
+    line.press("/mode", "\r")
+    line.expect_exact("2. acceptEdits")
+    line.expect_exact("or nothing: ")
+    line.press("2", "\r")
+    line.expect_exact("permission-mode: acceptEdits")
+    line.expect_exact("> ")
+    line.press("/mode", "\r")
+    line.expect_exact("or nothing: ")
+    line.press("no number", "\r")  # a prompt
+    line.answered()
+    assert line.prompts() == ["no number"], line.prompts()
+    line.leave()
+
+
+def what_was_typed_is_there_in_the_next_session(lab):
+    for text in ("in the first", "in the second"):
+        line = Line(lab)
+        line.ready()
+        line.press(text, "\r")
+        line.answered()
+        line.leave()
+    line = Line(lab)
+    line.ready()
+    line.press("up", "up", "\r")
+    line.answered()
+    assert line.prompts()[-1] == "in the first", line.prompts()
+    line.leave()
 
 
 class Tmux:
@@ -405,6 +462,12 @@ class Tmux:
             time.sleep(0.02)
 
 
+def laid_out(text, columns):
+    """The rows of the line: one column stays free, and rows behind the first are indented."""
+    rows = ["> " + text[:columns - 3]]
+    return rows + ["  " + text[i:i + columns - 3] for i in range(columns - 3, len(text), columns - 3)]
+
+
 def the_line_is_right_in_tmux_after_keys_pastes_and_resizes(lab):
     tmux = Tmux(lab, 40, 20)
     try:
@@ -412,13 +475,12 @@ def the_line_is_right_in_tmux_after_keys_pastes_and_resizes(lab):
         text = "".join("%02d" % i for i in range(50))
         tmux.run("load-buffer", "-", input=text)
         tmux.run("paste-buffer", "-p")
-        full = "> " + text
-        tmux.until([full[:40], full[40:80], full[80:]])
+        tmux.until(laid_out(text, 40))
         for columns in (70, 25, 100, 40):
             tmux.resize(columns)
             tmux.run("send-keys", "!")
-            full += "!"
-            seen = tmux.until([full[i:i + columns] for i in range(0, len(full), columns)])
+            text += "!"
+            seen = tmux.until(laid_out(text, columns))
             above = [row for row in seen if row.startswith("above ")]
             assert above == ["above %d" % i for i in range(1, 6)], seen
             assert sum(row.startswith("> ") for row in seen) == 1, (columns, seen)
@@ -426,11 +488,11 @@ def the_line_is_right_in_tmux_after_keys_pastes_and_resizes(lab):
         tmux.until(["cadre 0.1.0 - /help for help, Ctrl-D to", "leave", ">"])
         tmux.run("load-buffer", "-", input="one\ntwo \u65e5\u672c\nthree")
         tmux.run("paste-buffer", "-p")
-        tmux.until(["> one", "two \u65e5\u672c", "three"])
+        tmux.until(["> one", "  two \u65e5\u672c", "  three"])
         tmux.run("send-keys", "Up", "Up", "X")
-        tmux.until(["> oneX", "two \u65e5\u672c", "three"])
+        tmux.until(["> oneX", "  two \u65e5\u672c", "  three"])
         tmux.run("send-keys", "Enter")
-        tmux.until(["> oneX", "two \u65e5\u672c", "three", "I hear you.", ">"])
+        tmux.until(["> oneX", "  two \u65e5\u672c", "  three", "I hear you.", ">"])
         tmux.run("load-buffer", "-", input="y" * 4200)
         tmux.run("paste-buffer")
         tmux.run("send-keys", "Enter")
@@ -449,7 +511,7 @@ if __name__ == "__main__":
          lines_that_come_at_once_are_prompts_one_after_the_other,
          what_was_typed_before_a_question_does_not_answer_it,
          a_paste_that_stops_half_way_does_not_answer,
-         whole_lines_typed_before_a_question_wait_in_the_line,
+         whole_lines_typed_before_a_question_are_prompts_for_later,
          an_answer_does_not_answer_the_next_question_too,
          ctrl_c_at_a_question_keeps_the_line,
          keys_edit_and_the_history_keeps_the_draft,
@@ -458,4 +520,7 @@ if __name__ == "__main__":
          ctrl_z_gives_the_terminal_back_and_fg_draws_the_line_again,
          the_terminal_is_given_back_by_any_signal,
          a_dumb_terminal_gets_no_sequences,
+         a_paste_of_any_length_is_one_answer,
+         a_list_is_numbered_and_a_number_chooses,
+         what_was_typed_is_there_in_the_next_session,
          the_line_is_right_in_tmux_after_keys_pastes_and_resizes)

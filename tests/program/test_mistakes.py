@@ -7,7 +7,7 @@ import subprocess
 
 from lab import CADRE, main
 from test_places import broken_tls
-from test_providers import AWS_KEYS, Mock, events, message, message_item, said
+from mock import AWS_KEYS, Mock, events, message, message_item, said
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "models.md"
 
@@ -100,9 +100,6 @@ MISTAKES = {
     "no server": (("--model", "ollama/qwen3"), {"OLLAMA_BASE_URL": "http://127.0.0.1:9/v1"}, ("ollama at http://127.0.0.1:9/v1", "OLLAMA_BASE_URL"), 1),
     "an unknown model": (("--model", "openai/gpt-99"), {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": (
         404, '{"error":{"message":"The model `gpt-99` does not exist","code":"model_not_found"}}')}, ("gpt-99", "cadre models list openai --ask"), 1),
-    "thinking of another place": ((), {"ANTHROPIC_BASE_URL": (
-        400, '{"error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid `signature` in `thinking` block"}}')},
-        ("Invalid `signature`", "/compact drops it"), 1),
     "a misspelt alias": (("--model", "sonet"), {}, ("unknown model 'sonet'", "opus, sonnet, haiku"), 2),
     "a misspelt provider": (("--provider", "bedrok"), {}, ("unknown provider 'bedrok'", "bedrock"), 2),
     "a proxy that is down": ((), {"ANTHROPIC_BASE_URL": "https://llm.invalid", "https_proxy": "http://127.0.0.1:9"},

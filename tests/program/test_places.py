@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from lab import main
-from test_providers import SSE, Mock, call, chunks, delta, message, result, said
+from mock import SSE, Mock, call, cases, chunks, delta, message, result, said
 
 
 def place(lab, providers, *args, name="work", **more):
@@ -419,6 +419,11 @@ def a_catalog_changes_prices_without_a_release_and_a_changed_one_is_refused(lab)
         done = update(bad)
         assert done.code == 1 and words in done.err and "refused" in done.err, (bad[:80], done)
     assert opus()["price"]["input"] == 4, opus()
+    shown = [(404, {}, "nothing"), (200, {}, good.replace("gpt-9", "gpt-8")), (200, {}, good)]
+    server = Mock(lambda n, r: shown[n - 1])
+    for code, words in ((1, "status 404"), (1, "refused"), (0, "2 models")):
+        done = lab.cadre("models", "update", server.url + "/models.json", "--settings", settings)
+        assert done.code == code and words in done.err + done.out, done
     done = update(good)
     assert done.code == 0 and "2 models" in done.out, done
     assert opus()["price"]["input"] == 7 and opus()["context"] == 500000 and opus()["priceSource"] == "catalog", opus()
@@ -438,18 +443,23 @@ def a_catalog_changes_prices_without_a_release_and_a_changed_one_is_refused(lab)
 
 def a_server_is_asked_for_the_window_of_its_model(lab):
     """The request and the question are on their way together: a second request sees the answer."""
-    answers = {"ollama": ("/api/ps", {"models": [{"name": "other", "context_length": 1}, {"name": "m1:latest",
-                                                                                        "context_length": 8192}]}),
-               "llamacpp": ("/props", {"default_generation_settings": {"n_ctx": 8192}}),
-               "vllm": ("/v1/models", {"data": [{"id": "m1", "max_model_len": 8192}]}),
-               "lmstudio": ("/api/v0/models", {"data": [{"id": "m1", "loaded_context_length": 8192,
-                                                        "max_context_length": 40960}]})}
-    for name, (path, answer) in answers.items():
+    cases_of = (("ollama", {"/api/ps": {"models": [{"name": "other", "context_length": 1}, {"name": "m1:latest", "context_length": 8192}]}}),
+                ("ollama", {"/api/ps": {"models": []}, "/api/show": {"model_info": {"general.architecture": "qwen3", "qwen3.context_length": 8192}}}),
+                ("llamacpp", {"/props": {"default_generation_settings": {"n_ctx": 8192}}}),
+                ("vllm", {"/v1/models": {"data": [{"id": "m1", "max_model_len": 8192}]}}),
+                ("lmstudio", {"/api/v1/models": {"models": [{"key": "other", "max_context_length": 1024},
+                                                            {"key": "m1", "max_context_length": 40960,
+                                                             "loaded_instances": [{"id": "m1", "config": {"context_length": 8192}}]}]}}),
+                ("lmstudio", {"/api/v1/models": None, "/api/v0/models": {"data": [{"id": "m1", "loaded_context_length": 8192,
+                                                                                   "max_context_length": 40960}]}}))
+    for name, answers in cases_of:
         def reply(n, request):
-            if request["path"] == path:
-                return 200, {"content-type": "application/json"}, json.dumps(answer)
+            if request["path"] in answers:
+                assert request["path"] != "/api/show" or request["body"] == {"model": "m1"}, request
+                answer = answers[request["path"]]
+                return 200 if answer else 404, {"content-type": "application/json"}, json.dumps(answer)
             assert request["path"] == "/v1/chat/completions", request["path"]
-            mock.wait_for_answer(path)
+            mock.wait_for_answer(list(answers)[-1])
             if request["body"]["messages"][-1]["role"] == "tool":
                 return said("done")
             return call("Bash", {"command": "true"})
@@ -462,7 +472,7 @@ def a_server_is_asked_for_the_window_of_its_model(lab):
         (facts,) = result(done)["modelUsage"].values()
         assert facts["contextWindow"] == 8192 and "assumedWindow" not in facts, (name, facts)
         assert facts["maxOutputTokens"] == 2048, (name, facts)
-        assert [r for r in mock.bodies() if r][-1]["max_tokens"] <= 8192, name
+        assert [r["body"] for r in mock.seen if "chat" in r["path"]][-1]["max_tokens"] <= 8192, name
 
 
 def a_window_of_8k_finishes_with_compactions_and_nothing_is_cut(lab):
@@ -511,6 +521,34 @@ def a_prompt_that_cannot_be_shortened_says_why_in_one_line(lab):
     done = lab.cadre("-p", "--provider", "ollama", "--model", "m1", "word " * 4000)
     assert done.code == 1 and "the server has cut the prompt: it took 100 tokens of at least" in done.out, done
     assert len(done.out.strip().splitlines()) == 1 and not done.err.strip(), done
+    done = lab.cadre("-p", "--allow-cut-prompt", "--provider", "ollama", "--model", "m1", "word " * 4000)
+    assert done.code == 0 and done.out == "x\n", done
+
+
+def reasoning_goes_back_in_the_member_that_the_settings_name(lab):
+    def reply(n, request):
+        function = {"name": "Bash", "arguments": '{"command": "true"}'}
+        return said("x") if n == 2 else (200, SSE, chunks(delta(reasoning="hm"), delta(
+            tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": function}]), delta("tool_calls")))
+
+    for field in ("reasoning", "reasoning_content", "thoughts"):
+        mock = Mock(reply)
+        settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url + "/v1", "models": {"*": {"reasoningField": field}}}}}
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/m1", "--allowed-tools", "Bash", "--", "hi")
+        if field == "thoughts":
+            assert done.code == 2 and "models.*.reasoningField is neither" in done.err and not mock.seen, done
+            continue
+        answer = next(m for m in mock.bodies()[1]["messages"] if m["role"] == "assistant")
+        assert done.out == "x\n" and {k: v for k, v in answer.items() if k.startswith("reasoning")} == {field: "hm"}, (done, answer)
+
+
+def a_small_window_is_told_once(lab):
+    mock = Mock(lambda n, r: call("Bash", {"command": "true"}) if n == 1 else said("x"))
+    settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url + "/v1", "models": {"m1": {"context": 12000}, "m2": {"context": 32768}}}}}
+    for model, count in (("m1", 1), ("m2", 0)):
+        mock.seen.clear()
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/" + model, "--allowed-tools", "Bash", "--", "hi")
+        assert done.out == "x\n" and done.err.count("m1 has a window of 12000 tokens") == count, done
 
 
 # ---- cadre models test
@@ -579,7 +617,7 @@ def tests_name_the_cause_of_a_failure_in_one_line(lab):
         "ANTHROPIC_BEDROCK_BASE_URL": Mock(lambda n, r: (403, {}, '{"message":"no"}')).url, "AWS_REGION": "eu-west-1"})
     assert done.code == 1 and "for the region eu-west-1" in done.out, done
     done = lab.cadre("models", "test", "opus", env={"ANTHROPIC_BASE_URL": Mock(lambda n, r: message("yes")).url})
-    assert done.code == 0 and "m: first byte after" in done.out, done
+    assert done.code == 0 and "claude: first byte after" in done.out, done
 
 
 def every_model_of_the_settings_is_tested(lab):
@@ -631,6 +669,4 @@ def a_test_with_tools_proves_the_loop(lab):
 
 
 if __name__ == "__main__":
-    main(*(v for k, v in list(globals().items()) if callable(v) and getattr(v, "__module__", "") == "__main__"
-           and getattr(v, "__code__", None) and v.__code__.co_varnames[:1] == ("lab",)
-           and v.__code__.co_argcount == 1))
+    main(*cases(globals()))

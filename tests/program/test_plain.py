@@ -23,7 +23,7 @@ rule delegates
   call Agent {"description": "Map it", "prompt": "map", "subagent_type": "general-purpose"}
 rule late
   prompt contains "late"
-  delay 16000
+  latency 15200
   text Late.
 rule says
   text I hear you.
@@ -73,7 +73,7 @@ def a_permission_is_a_numbered_list(lab):
         t.expect("you: ")
         t.type("run it")
         t.expect("tool: Bash touch ran")
-        t.expect("Permission Required: Allow Bash")
+        t.expect("Permission Required: cadre wants to use Bash:")
         t.expect("1. Yes")
         t.expect("2. Yes, for this session")
         t.expect("3. Yes, always")

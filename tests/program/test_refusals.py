@@ -5,7 +5,7 @@ import os
 import pathlib
 
 from lab import main
-from test_providers import Mock, call, message, result, said
+from mock import Mock, call, message, result, said
 
 LINES = [line.split(" | ", 6) for line in
          (pathlib.Path(__file__).parent.parent / "unit" / "wire" / "refusals.txt").read_text(encoding="utf-8").splitlines()

@@ -617,6 +617,22 @@ def what_is_refused_is_named_with_its_path(lab):                                
         assert "blocked: write %s\n" % path in text and not os.path.exists(path), text
 
 
+def what_is_refused_is_an_event_for_clients_too(lab):
+    """system/sandbox_violation: one for each thing that was refused, of the main agent and of a child; ignoreViolations leaves out."""
+    settings = on(ignoreViolations={"*": ["quiet.test"]})
+    _, done = run(lab, "echo x >/etc/f14; curl -s http://evil.test/ http://quiet.test/ >/dev/null; n=.mcp; echo {} >$n.json", "echo fine", settings=settings)
+    frames = done.frames()
+    calls = [b["id"] for f in frames if f["type"] == "assistant" for b in f["message"]["content"] if b["type"] == "tool_use"]
+    seen = [f for f in frames if f.get("subtype") == "sandbox_violation"]
+    assert [(f["kind"], f["what"]) for f in seen] == [("removed", lab.work + "/.mcp.json"), ("network", "evil.test:80"), ("write", "/etc/f14")], seen
+    assert {f["tool_use_id"] for f in seen} == {calls[0]} and not any("agent_id" in f for f in seen), seen
+    assert seen[1]["rule"].startswith("not among sandbox.network.allowedDomains"), seen
+    lab.model("rule m\n  agent main\n  turn 1\n%s\nrule e\n  agent main\n  text ok\nrule c\n  turn 1\n%s\nrule x\n  text Done.\n"
+              % (call("Agent", description="Work", prompt="Work"), call("Bash", command="ls; echo x >/etc/f14")))
+    seen = [f for f in lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--", "hi").frames() if f.get("subtype") == "sandbox_violation"]
+    assert [f["kind"] for f in seen] == ["write"] and seen[0]["agent_id"], seen
+
+
 def programs_of_the_desktop_and_daemons_are_out_of_reach(lab):                                                        # 46
     """Sockets of the usual services, where they are and where variables lead: none is reached, each is reported."""
     paths = [lab.folder + "/" + name for name in ("docker.sock", "bus", "agent.sock", "tmux.sock")]
@@ -704,7 +720,7 @@ def an_untrusted_project_narrows_and_a_trusted_one_widens(lab):                 
 
 
 if __name__ == "__main__":
-    main(what_is_refused_is_named_with_its_path, programs_of_the_desktop_and_daemons_are_out_of_reach, nothing_but_the_settings_switches_it_off,
+    main(what_is_refused_is_named_with_its_path, what_is_refused_is_an_event_for_clients_too, programs_of_the_desktop_and_daemons_are_out_of_reach, nothing_but_the_settings_switches_it_off,
          a_child_of_a_narrower_agent_reaches_no_more_than_it, an_untrusted_project_narrows_and_a_trusted_one_widens,
          a_server_is_tried_as_a_session_would_run_it, a_server_gets_what_its_entry_asks_for_if_it_is_the_users_or_was_approved, a_reduced_sandbox_is_taken_where_the_settings_say_so, a_proc_that_cannot_be_mounted_needs_the_weaker_setting,
          a_session_in_a_place_that_is_too_wide_says_which_key_helps,

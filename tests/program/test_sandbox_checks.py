@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The checks of the sandbox's specification, by their numbers: each row is an act and what must come of it. They run through
 `cadre sandbox run`, which holds a program as a session holds a command, as root and as an ordinary user."""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -11,7 +12,7 @@ import socket
 import subprocess
 import time
 
-from lab import CADRE, ROOT, Skip, main
+from lab import CADRE, ROOT, Lab, Skip, main
 
 OTHER = 65534
 
@@ -217,11 +218,12 @@ def run_inside(lab, command, settings=None, user=None, options=()):
     return done.stdout
 
 
-def check(lab, rows, user=None):
-    bad = []
-    for row in rows:
-        number, what, command, has, lacks, settings, files, *project = row
-        places = tree(lab, row)
+def check_row(row, user):
+    """In a lab of its own. Returns what is wrong, or nothing."""
+    lab = Lab()
+    number, what, command, has, lacks, settings, files, *project = row
+    places = tree(lab, row)
+    try:
         if project:
             put(lab.work + "/.claude/settings.json", json.dumps({"sandbox": fill(project[0], places)}))
         out = run_inside(lab, fill(command, places), fill(settings, places), user, options=("--trust-project",) if project else ())
@@ -233,10 +235,17 @@ def check(lab, rows, user=None):
         canary = pathlib.Path(lab.home, ".bashrc")
         if canary.read_text() != "canary\n" or canary.stat().st_mode & 0o777 != 0o644:
             wrong.append("the canary was changed")
+        lab.wait_for_nobody()
+        return "%s %s: %s in\n%s" % (number, what, wrong, out) if wrong else ""
+    finally:
         for kept in places["kept"]:
             kept.close()
-        if wrong:
-            bad.append("%s %s: %s in\n%s" % (number, what, wrong, out))
+        lab.close()
+
+
+def check(rows, user=None):
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        bad = [text for text in pool.map(check_row, rows, [user] * len(rows)) if text]
     assert not bad, "\n".join(bad)
 
 
@@ -421,7 +430,7 @@ def a_strict_list_is_not_widened_by_a_project(lab):
 
 
 RAW = PY % ("import socket, sys\ns = socket.create_connection((\"127.0.0.1\", 61080), 9)\ns.sendall({0})\n"
-            "try: print(s.recv(99))\nexcept OSError as e: print(\"closed\", e)")
+            "said = b\"\"\ntry:\n  while d := s.recv(99): said += d\nexcept OSError as e: print(\"closed\", e)\nprint(said)")
 
 
 def requests_that_mean_two_things_are_refused(lab):
@@ -434,13 +443,16 @@ def requests_that_mean_two_things_are_refused(lab):
                    "CONNECT evil.test\\r%s HTTP/1.1\\r\\n\\r\\n" % here,
                    "GET / HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % here,
                    "GET http://%s/ HTTP/1.1\\r\\nHost: %s\\r\\nHost: other.test\\r\\n\\r\\n" % (here, here),
+                   "GET http://%s/ HTTP/1.1\\r\\nHost: %s\\r\\nHost : other.test\\r\\n\\r\\n" % (here, here),
+                   "GET http://%s/ HTTP/1.1\\r\\n Host: other.test\\r\\n\\r\\n" % here,
+                   "GET http://%s/ HTTP/1.1\\r\\nHost\\r\\n : other.test\\r\\n\\r\\n" % here,
+                   "GET http://%s/ HTTP/1.1\\nHost: %s\\n\\nGET / HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n" % (here, here),
                    "CONNECT evil.test:80 HTTP/1.1\\r\\n\\r\\nCONNECT %s HTTP/1.1\\r\\n\\r\\n" % here,
                    "CONNECT  %s HTTP/1.1\\r\\n\\r\\n" % here, "CONNECT %s:1 HTTP/1.1\\r\\n\\r\\n" % here,
                    "\\x05\\x01\\x00\\x05\\x01\\x00\\x03\\x05ev\\x00il\\x00\\x50", "\\x04\\x01\\x00\\x50\\x7f\\x00\\x00\\x01\\x00",
                    "\\x05\\x01\\x00\\x05\\x01\\x00\\x03\\xff" + "a" * 255 + "\\x00\\x50"):
         out = run_inside(lab, RAW.format("b\"%s\"" % bytes_), {"network": {"allowedDomains": [here]}})
-        assert "400" in out or "403" in out or "blocked: network aaa" in out or "closed" in out or \
-            "\\x05\\x00\\x05\\x04" in out, (bytes_, out)
+        assert "400" in out or "403" in out or "blocked: network aaa" in out or "\\x05\\x00\\x05\\x04" in out, (bytes_, out)
     assert not server.seen, server.seen
 
 
@@ -472,6 +484,51 @@ def what_the_settings_cannot_mean_is_said(lab):
     assert any("would allow every host" in n and "settings.json:" in n for n in answer["notes"]), answer        # 70
     assert any("has a wildcard" in n for n in answer["notes"]), answer                                            # 19
     assert [e["value"] for e in answer["entries"]] == ["ok.test"], answer
+    lab.model("rule\n  text ok")
+    done = lab.cadre("-p", "hi")  # a run goes on without it, and says so
+    assert done.code == 0 and 'allowedDomains: "*" (%s/.claude/settings.json:1) would allow every host' % lab.home in done.err, done
+
+
+def said_by(lab, *args, settings):
+    put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": settings}, indent=1))
+    return subprocess.run([CADRE, *args], env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def a_value_of_the_wrong_shape_is_said_and_nothing_runs(lab):
+    """Each key of `sandbox` with values of every type: those that do not fit are named with file and line, and no command runs."""
+    tree(lab, ("keys",))
+    keys = {k["key"]: k["expected"] for k in json.loads(said_by(lab, "config", "keys", "--json", settings={}).stdout) if k["key"].startswith("sandbox.") and not k["managedOnly"]}
+    values = [5, -1, 70000, "x", True, ["x"], [5], [["x"]], {"a": 1}, {"a": ["x"]}, {"a": [5]}]
+    fits = {"true or false": [True], "an array of strings": [["x"]], "a whole number from 1 to 65535": [5], "an object of arrays of strings": [{"a": ["x"]}]}
+    rows = [("credentials", {"files": v}) for v in (5, "~/token", {}, [7], [{"pth": "~/token"}], [{"path": 5}], [{"path": ""}], [{"path": "~/token", "mode": "dney"}], [["~/token"]])]
+    rows += [("credentials", {"envVars": v}) for v in ("X", [5], [{"path": "X"}], [{"name": ["X"]}])] + [("credentials", {"file": ["~/token"]})]
+    for key, kind in keys.items():
+        rows += [(key[8:], v) for v in values if v not in fits.get(kind, []) and kind != "anything"]
+    assert len(rows) > 200, len(rows)
+
+    def one(key, value):
+        own = Lab()
+        try:
+            tree(own, ("keys",))
+            settings = {}
+            below = settings
+            *groups, name = key.split(".")
+            for group in groups:
+                below = below.setdefault(group, {})
+            below[name] = value
+            done = said_by(own, "sandbox", "run", "--", "bash", "-c", "echo RAN", settings=settings)
+            good = done.returncode == 2 and "RAN" not in done.stdout and "settings.json:" in done.stderr and "sandbox.%s: expected" % key in done.stderr
+            return [] if good else [(key, value, done.returncode, done.stdout, done.stderr)]
+        finally:
+            own.close()
+    some = random.Random(70).sample(rows, 60) + rows[:14]  # each needs a process
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        bad = sum(pool.map(lambda row: one(*row), some), [])
+    assert not bad, bad
+    done = said_by(lab, "sandbox", "status", "--json", settings={"credentials": {"files": [5]}})
+    assert any("settings.json:" in n and "sandbox.credentials: expected" in n for n in json.loads(done.stdout)["notes"]), done
+    done = said_by(lab, "sandbox", "run", "--", "bash", "-c", "cat ~/token; env", settings={"credentials": {"files": ["~/token"], "envVars": ["TERM"]}})
+    assert "TOPSECRET" not in done.stdout and "ermission denied" in done.stderr and "TERM=" not in done.stdout, done
 
 
 def explain_says_what_the_kernel_does(lab):
@@ -681,17 +738,18 @@ def a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others(l
 
 def the_checks_hold_as_root(lab):
     if os.geteuid() == 0:
-        check(lab, ROWS)
+        check(ROWS)
 
 
 def the_checks_hold_as_an_ordinary_user(lab):
-    check(lab, ROWS, OTHER if os.geteuid() == 0 else None)
+    check(ROWS, OTHER if os.geteuid() == 0 else None)
 
 
-if __name__ == "__main__":
-    main(lookups_and_literals_of_both_families_end_here, a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
-         programs_that_know_no_proxy_reach_listed_hosts_and_no_others, requests_that_mean_two_things_are_refused,
-         a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, explain_says_what_the_kernel_does,
-         the_walls_hold_under_every_condition, a_wall_that_is_missing_is_found, each_subcommand_answers_in_json_and_has_help,
-         a_name_under_a_wildcard_leads_to_no_private_address, ports_of_the_inside_appear_outside_if_the_settings_say_so, a_killed_cadre_leaves_no_process_and_no_change, connections_that_never_speak_are_closed,
-         a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user)
+if __name__ == "__main__":  # those that wait or are long first
+    main(connections_that_never_speak_are_closed, requests_that_mean_two_things_are_refused, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user,
+         a_wall_that_is_missing_is_found, the_walls_hold_under_every_condition, lookups_and_literals_of_both_families_end_here,
+         a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
+         programs_that_know_no_proxy_reach_listed_hosts_and_no_others, a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, a_value_of_the_wrong_shape_is_said_and_nothing_runs,
+         explain_says_what_the_kernel_does, each_subcommand_answers_in_json_and_has_help, a_name_under_a_wildcard_leads_to_no_private_address,
+         ports_of_the_inside_appear_outside_if_the_settings_say_so, a_killed_cadre_leaves_no_process_and_no_change,
+         a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others, at_once=4)

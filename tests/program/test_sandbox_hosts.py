@@ -81,7 +81,7 @@ def a_user_at_a_terminal_is_asked_and_a_session_ends_with_a_question_open(lab):
         t.expect("> ")
         t.key("C-d")
         assert t.wait() == 0
-        assert t.text.count("Allow SandboxNetworkAccess") == 1, t.text
+        assert t.text.count("wants to use SandboxNetworkAccess") == 1, t.text
     prepare(lab, ONCE)
     client = Client(lab, "--permission-prompt-tool", "stdio")
     client.say("go")

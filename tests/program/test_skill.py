@@ -53,7 +53,7 @@ def a_command_of_a_typed_skill_runs_after_a_yes(lab):
     with start(lab) as t:
         t.expect("> ")
         t.type("/make")
-        t.expect("Allow Bash: ")
+        t.expect("wants to use Bash:")
         t.expect("say why: ")
         assert not os.path.exists(os.path.join(lab.work, "made.txt"))
         t.type("y")
@@ -90,7 +90,7 @@ def what_a_skill_allows_is_asked_about_in_the_next_turn(lab):
         assert os.path.exists(os.path.join(lab.work, "made.txt"))
         os.unlink(os.path.join(lab.work, "made.txt"))
         t.type("make a file again")
-        t.expect("Allow Bash: ")
+        t.expect("wants to use Bash:")
         t.expect("say why: ")
         t.type("no")
         t.expect("The model was asked.")

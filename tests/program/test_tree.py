@@ -116,7 +116,9 @@ def a_question_names_the_child_that_asks(lab):
     with t:
         t.expect("> ")
         t.type("go")
-        t.expect('Allow Bash for agent "Inner work" (general-purpose): echo here > up; cat gate?')
+        t.expect('agent "Inner work" (general-purpose), ')
+        t.expect("wants to use Bash:")
+        t.expect("echo here > up; cat gate")
         t.expect("or say why: ")
         t.type("y")
         up.line()
@@ -127,6 +129,28 @@ def a_question_names_the_child_that_asks(lab):
         t.expect("> ")
         t.key("C-d")
         assert t.wait() == 0
+
+
+def a_child_at_work_is_a_row_between_whole_lines(lab):
+    up, t = start(lab, NESTED, "--allowed-tools", "Bash", env={"NO_COLOR": "1"})
+    with t:
+        t.expect("> ")
+        t.type("go")
+        up.line()
+        t.expect("2 agents: 2 run")
+        t.expect("general-purpose Inner work")
+        t.send(b"typed")
+        t.expect("> typed")
+        open_gate(lab)
+        t.expect('Agent "Inner work" finished (2 turns')
+        t.expect("The main agent is done.")
+        t.expect("> typed")
+        t.send(b"\x15")
+        t.key("C-d")
+        assert t.wait() == 0
+        left = [line for line in screen(re.sub(rb"\x1b\[\?[0-9]+[hl]|\x1b\[K", b"", t.raw)) if line]
+        assert "The main agent is done." in left, left
+        assert not any("agents:" in line or "general-purpose Inner" in line for line in left), left
 
 
 def a_child_in_the_background_does_not_disturb_what_is_typed(lab):
@@ -150,7 +174,7 @@ def a_child_in_the_background_may_ask_while_a_line_is_typed(lab):
     with t:
         t.expect("> ")
         t.type("start")
-        t.expect('Allow Bash for agent "Quiet work" (general-purpose): ')
+        t.expect('agent "Quiet work" (general-purpose) wants to use Bash:')
         t.expect("or say why: ")
         t.type("y")
         t.expect("> ")
@@ -167,5 +191,6 @@ if __name__ == "__main__":
          a_tree_is_cut_to_the_width_of_the_terminal,
          many_children_take_a_few_lines,
          a_question_names_the_child_that_asks,
+         a_child_at_work_is_a_row_between_whole_lines,
          a_child_in_the_background_does_not_disturb_what_is_typed,
          a_child_in_the_background_may_ask_while_a_line_is_typed)

@@ -119,7 +119,7 @@ def prompts(lab):
 
 
 def leave(s):
-    s.press("C-d")
+    s.press("C-d", "C-d")
     code = s.wait()
     assert code == 0, (code, s.all())
 
@@ -181,6 +181,10 @@ def a_megabyte_is_pasted_quickly_and_sent_whole(lab):
         s.press("backspace")
         s.until("[paste", gone=True)
         s.press("C-_")
+        s.until("[paste 1")
+        s.press("C-o")
+        s.until("line 0 of a large paste")
+        s.press("q")
         s.until("[paste 1")
         s.press("enter")
         s.seen("I hear you.")
@@ -517,7 +521,7 @@ def without_colours_there_are_none(lab):
         s.press("hello", "enter")
         s.seen("I hear you.")
         s.until(lambda rows: [r for r in rows if r][-1] == ">")
-        s.press("C-d")
+        s.press("C-d", "C-d")
         assert s.wait() == 0
         assert b"\x1b" not in s.raw, s.raw
 
@@ -529,7 +533,7 @@ def the_terminal_is_given_back(lab):
             ready(s)
             before = next(r for r in s.all() if re.fullmatch(r"[0-9a-f:]{30,}", r))
             if how == "C-d":
-                s.press("C-d")
+                s.press("C-d", "C-d")
             else:
                 pid = int(subprocess.run(["pgrep", "-P", str(s.pid), "cadre"], check=True, stdout=subprocess.PIPE).stdout.split()[0])
                 os.kill(pid, signal.SIGTERM if how == "kill" else signal.SIGABRT)

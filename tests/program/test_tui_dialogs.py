@@ -123,6 +123,16 @@ def questions_are_tabs_and_take_several_answers(lab):
     assert "Blue" in said and "Small, Large" in said, said
 
 
+def a_question_that_needs_no_answer_any_more_is_closed(lab):
+    with view(lab, "--settings", '{"askUserQuestionTimeout": 3}') as s:
+        opened(s, "ask me", "[1]")
+        s.until("Which colour?", gone=True)
+        s.seen("The question is closed: no answer came in time.")
+        s.seen("The tool said:")
+        ready(s)
+        leave(s)
+
+
 def a_form_is_checked_before_it_is_sent(lab):
     with open(os.path.join(lab.work, "clerk.py"), "w") as f:
         f.write(SERVER)
@@ -241,6 +251,6 @@ def the_trust_of_a_folder_is_asked_once_and_kept(lab):
 
 
 if __name__ == "__main__":
-    main(questions_are_tabs_and_take_several_answers, a_form_is_checked_before_it_is_sent, the_rule_that_is_kept_can_be_changed,
+    main(questions_are_tabs_and_take_several_answers, a_question_that_needs_no_answer_any_more_is_closed, a_form_is_checked_before_it_is_sent, the_rule_that_is_kept_can_be_changed,
          a_command_that_does_not_fit_is_shown_whole_before_yes_works, questions_of_two_agents_are_walked_through,
          a_plan_is_shown_as_markdown_and_approved, the_trust_of_a_folder_is_asked_once_and_kept)

@@ -65,7 +65,7 @@ def keys_are_those_of_the_file(lab):
         s.seen('Chat: ctrl+n: there is no action "chat:fly"')
         s.press("?")
         s.seen("ctrl+q ctrl+a, enter")
-        s.press("C-d")
+        s.press("C-d", "C-d")
         assert s.wait() == 0
     assert prompts(lab) == ["a line"], prompts(lab)
     done = lab.cadre("doctor")
@@ -87,7 +87,17 @@ def the_help_and_the_documentation_name_every_key(lab):
 
 
 def the_keys_of_the_prompt_do_what_they_say(lab):
-    with screen(lab) as s:
+    editor = os.path.join(lab.work, "editor")
+    with open(editor, "w") as f:
+        f.write("#!/bin/sh\necho \"$(cat \"$1\") of the editor\" > \"$1\"\n")
+    os.chmod(editor, 0o755)
+    with screen(lab, "--allow-dangerously-skip-permissions", env={**PLAIN, "IS_SANDBOX": "1"}) as s:
+        ready(s)
+        for mode in ("acceptEdits", "plan", "auto", "bypassPermissions", r"5-5 . \? keys"):
+            s.press("shift-tab")
+            s.until(lambda rows, mode=mode: any(re.search(mode, r) for r in rows))
+        leave(s)
+    with screen(lab, env={**PLAIN, "VISUAL": editor}) as s:
         ready(s)
         s.press("one two", "C-s")
         s.until("put aside")
@@ -110,13 +120,25 @@ def the_keys_of_the_prompt_do_what_they_say(lab):
         s.until("thinking is off")
         s.press("\x1bt")
         s.until("thinking is on")
-        for mode in ("acceptEdits", "plan", r"01 . \? keys"):
+        for mode in ("acceptEdits", "plan", "auto", r"01 . \? keys"):
             s.press("shift-tab")
             s.until(lambda rows, mode=mode: any(re.search(mode, r) for r in rows))
         s.press("C-x", "t")
         s.until("Agents: ")
         s.press("q")
         ready(s)
+        s.press("\x1bp")
+        s.until("Model from the next request on")
+        s.press("esc")
+        ready(s)
+        before = len(s.raw)
+        s.press("C-l")
+        s.until(lambda rows: b"\x1b[J" in s.raw[before:])
+        assert sum("? keys" in row for row in s.rows()) == 1, s.rows()
+        s.press("words", "C-g")
+        s.until("❯ words of the editor")
+        s.press("C-u", "C-d")
+        s.until("ctrl+d again leaves")
         s.press("esc")
         s.until("points to rewind to")
         s.press("esc")
@@ -193,7 +215,7 @@ rule says
         s.until("again stop all agents")
         s.press("C-x", "C-k")
         s.until(lambda rows: not any(re.search(r"\d+ run", r) for r in rows))
-        s.press("C-d")
+        s.press("C-d", "C-d")
         assert s.wait() == 0
 
 
@@ -240,7 +262,7 @@ def five_thousand_letters_are_one_prompt_with_and_without_brackets(lab):
             s.press("enter")
             s.seen("I hear you.")
             ready(s)
-            s.press("C-d")
+            s.press("C-d", "C-d")
             assert s.wait() == 0
         assert prompts(lab)[-1] == "x" * 5000, len(prompts(lab)[-1])
     assert len(prompts(lab)) == 2
@@ -328,6 +350,10 @@ def images_and_pdf_files_that_are_dropped_are_sent(lab):
         s.paste(path.replace(" ", "\\ "))
         s.until("[image 1: 64x48]")
         s.press("queued words", "enter")
+        s.until("queued: [image 1: 64x48] queued words")
+        s.press("up")  # with its image
+        s.until("❯ [image 1: 64x48] queued words")
+        s.press("enter")
         s.until("queued: [image 1: 64x48] queued words")
         s.press("esc")
         s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
@@ -474,7 +500,7 @@ def a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back(lab):
             s.until(lambda rows: rows[s.cursor()[0]] == "❯ half a line")
         s.press(" more", "enter")
         s.seen("I hear you.")
-        s.press("C-d")
+        s.press("C-d", "C-d")
         s.until(lambda rows: rows[s.cursor()[0]] == "shell>")
     assert prompts(lab) == ["half a line more"], prompts(lab)
 
@@ -563,7 +589,7 @@ def an_idle_prompt_does_nothing(lab):
         while s._pump(time.monotonic() + 1):
             pass
         before, written = switches(s.pid), len(s.raw)
-        seconds = float(os.environ.get("CADRE_IDLE_SECONDS", "3"))
+        seconds = float(os.environ.get("CADRE_IDLE_SECONDS", "1.5"))
         assert not s._pump(time.monotonic() + seconds)
         assert switches(s.pid) == before and len(s.raw) == written
         leave(s)

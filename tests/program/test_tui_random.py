@@ -5,6 +5,7 @@ there before is untouched; the text that was typed is in the input row, with the
 
     CADRE_TUI_SEED=7 CADRE_TUI_STEPS=10000 python3 tests/program/test_tui_random.py
 """
+import concurrent.futures
 import os
 import random
 import re
@@ -187,25 +188,29 @@ class Walk:
         assert column >= 2 and not "".join(chr(c) for cell in s.cells(row)[column:] for c in cell.chars if c and c < 0x110000).strip(), (drawn, column)
 
 
+def walk_once(lab, seed):
+    before = "".join("shell-%02d\n" % i for i in range(BEFORE))
+    with Screen(lab, size=(80, 24), env={"NO_COLOR": "1", "NVIM": "a terminal that cuts"}, before=before) as s:
+        s.until("? keys")
+        walk = Walk(s, seed)
+        try:
+            for i in range(STEPS):
+                walk.step()
+                if i % 25 == 24:
+                    walk.check()
+            walk.check()
+        except AssertionError as e:
+            raise AssertionError("seed %d, step %d, %s: %s\n%s" % (seed, len(walk.trail), " ".join(walk.trail[-30:]), e, "\n".join(s.all()[-60:])))
+        s.send("\x05\x15")
+        s.press("C-d", "C-d")
+        assert s.wait() == 0
+
+
 def whatever_happens_finished_rows_are_there_once(lab):
     lab.model(SCENARIO, log=True)
-    for seed in SEEDS:
-        before = "".join("shell-%02d\n" % i for i in range(BEFORE))
-        with Screen(lab, size=(80, 24), env={"NO_COLOR": "1", "NVIM": "a terminal that cuts"}, before=before) as s:
-            s.until("? keys")
-            walk = Walk(s, seed)
-            try:
-                for i in range(STEPS):
-                    walk.step()
-                    if i % 25 == 24:
-                        walk.check()
-                walk.check()
-            except AssertionError as e:
-                raise AssertionError("seed %d, step %d, %s: %s\n%s" % (seed, len(walk.trail), " ".join(walk.trail[-30:]), e, "\n".join(s.all()[-60:])))
-            answers = sum(1 for b in lab.models[0].bodies())
-            s.send("\x05\x15")
-            s.press("C-d")
-            assert s.wait() == 0
+    with concurrent.futures.ThreadPoolExecutor(len(SEEDS)) as pool:  # they wait, for the most part
+        list(pool.map(lambda seed: walk_once(lab, seed), SEEDS))
+    answers = sum(1 for b in lab.models[0].bodies())
     assert answers > len(SEEDS), answers
 
 

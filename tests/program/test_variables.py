@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from lab import main
-from test_providers import AWS_KEYS, SSE, Mock, chunks, delta, front, gateway, message, pinned, result, said, signature_of
+from mock import AWS_KEYS, SSE, Mock, cases, chunks, delta, front, gateway, message, pinned, result, said, signature_of
 
 REFUSED = '{"type":"error","error":{"type":"invalid_request_error","message":%s}}'
 
@@ -442,5 +442,4 @@ def names_of_models_are_shown_with_their_variables(lab):
 
 
 if __name__ == "__main__":
-    main(*(v for v in list(globals().values()) if callable(v) and getattr(v, "__module__", "") == "__main__"
-           and getattr(v, "__code__", None) and v.__code__.co_varnames[:1] == ("lab",) and v.__code__.co_argcount == 1))
+    main(*cases(globals()))

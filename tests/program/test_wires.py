@@ -8,7 +8,7 @@ import pathlib
 import re
 
 from lab import Lab, Modeld, content, main
-from test_providers import SSE, Mock, chunks, delta, picture
+from mock import SSE, Mock, chunks, delta, picture
 
 SCENARIO = """require reasoning
 chunk 9

@@ -20,6 +20,8 @@ import time
 
 from lab import CADRE, DEADLINE_S, Late
 
+TIOCGPTPEER = 0x5441  # opens the other side; Python has no name for it
+
 KEYS = {"enter": "\r", "esc": "\x1b", "tab": "\t", "up": "\x1b[A", "down": "\x1b[B", "left": "\x1b[D", "right": "\x1b[C",
         "home": "\x1b[H", "end": "\x1b[F", "pgup": "\x1b[5~", "pgdn": "\x1b[6~", "backspace": "\x7f", "delete": "\x1b[3~",
         "shift-tab": "\x1b[Z", "alt-enter": "\x1b\r", **{"C-" + c: chr(ord(c) - 96) for c in "abcdefghijklmnopqrstuvwxyz"},
@@ -189,11 +191,21 @@ class Screen:
             while self._pump(0):  # the program may wait for us to read
                 pass
 
+    def _unread(self):
+        """Bytes that were sent and that the program has not read."""
+        fd = fcntl.ioctl(self.fd, TIOCGPTPEER, os.O_RDONLY | os.O_NOCTTY)
+        try:
+            return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0" * 4))[0]
+        finally:
+            os.close(fd)
+
     def press(self, *keys):
         """Each key by itself, as a person types: many in one read would be a paste."""
         for key in keys:
             self.send(KEYS.get(key, key))
-            self._pump(time.monotonic() + 0.2)
+            until, step = time.monotonic() + 0.2, 0.1 if key == "esc" else 0.005  # behind Esc a letter would be Alt
+            while not self._pump(time.monotonic() + step) and self._unread() and time.monotonic() < until:
+                pass
 
     def paste(self, text):
         self.send("\x1b[200~" + text + "\x1b[201~")

@@ -104,6 +104,15 @@ static void env_notify(struct tool_env *env, struct str text)
 	agent_notice(a, NULL, text);
 }
 
+static void env_progress(struct tool_env *env, const char *call_id, struct str last_line, uint64_t lines)
+{
+	agent_emit(env->owner, &(struct event){ .kind = EVENT_TOOL_PROGRESS,
+						.name = "Bash",
+						.id = call_id,
+						.text = last_line,
+						.lines = lines });
+}
+
 /* A worktree can be thrown away as a whole: changes in one have no checkpoint. */
 static int env_before_change(struct tool_env *env, const char *path, struct str bytes, struct err *err)
 {
@@ -159,6 +168,7 @@ static void agent_open_env(struct agent *a)
 	a->env.main_thread = !a->parent;
 	a->env.set_cwd = env_set_cwd;
 	a->env.notify = env_notify;
+	a->env.progress = a->parent ? NULL : env_progress;
 	a->env.before_change = t->checkpoint ? env_before_change : NULL;
 	a->env.owner = a;
 	t->kit->open(&a->env);

@@ -73,5 +73,5 @@ void agent_last_text(struct buf *out, const struct transcript *t); /* that the m
  * files that it has seen, and open calls. run: calls without a result are started again. */
 int agent_restore(struct agent *a, bool run, struct err *err);
 /* Of one that has not begun: this becomes a part of its task, or of the message that continues it. On disk on return. */
-int agent_extend_task(struct agent *a, struct str text, struct err *err);
+int agent_extend_task(struct agent *a, const char *id, struct str text, struct err *err);
 void agent_drop_load(struct agent *a);

@@ -204,13 +204,13 @@ void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, con
 	AUTO_BUF struct buf stop = { 0 };
 
 	for (size_t i = 0; i < outcome->message_count + outcome->note_count; i++) {
+		e.name = i < outcome->message_count ? "note" : NULL;
 		e.text = i < outcome->message_count ? outcome->messages[i] : outcome->notes[i - outcome->message_count];
 		t->on_event(t->data, &e);
 	}
 	if (outcome->stop && outcome->stop_reason.n) {
 		buf_addf(&stop, "a hook ended the turn: " STR_FMT, STR_ARG(outcome->stop_reason));
-		e.text = buf_str(&stop);
-		t->on_event(t->data, &e);
+		t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .agent = who, .text = buf_str(&stop) });
 	}
 }
 

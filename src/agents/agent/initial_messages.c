@@ -214,16 +214,22 @@ void agent_last_text(struct buf *out, const struct transcript *t)
 
 /* ---- a stored transcript ------------------------------------------------------------------------------------------- */
 
-/* An agent that has not begun gets the text as a part of its task, or of the message that it continues with. */
-int agent_extend_task(struct agent *a, struct str text, struct err *err)
+/* An agent that has not begun gets the text with its task, or with the message that it continues with. The task of a member is
+ * a message of the lead: the text stands behind it, not in it. */
+int agent_extend_task(struct agent *a, const char *id, struct str text, struct err *err)
 {
 	struct agent_record *record = a->record;
-	const char **words = a->message.n ? &record->message : &record->prompt;
-	const char *before = *words;
+	const char **words = a->message.n     ? &record->message
+			     : record->member ? &record->member->early
+					      : &record->prompt;
+	const char *before = *words, *told = record->told;
 
-	*words = arena_printf(&record->arena, "%s\n\n" STR_FMT, before, STR_ARG(text));
+	*words =
+		arena_printf(&record->arena, "%s%s" STR_FMT, before ? before : "", before ? "\n\n" : "", STR_ARG(text));
+	agent_record_told(record, id);
 	if (record->recorded && meta_write(record, err) < 0) {
 		*words = before;
+		record->told = told;
 		return -(int)err->kind;
 	}
 	if (a->message.n)
@@ -235,7 +241,6 @@ int agent_extend_task(struct agent *a, struct str text, struct err *err)
  * again, with its task. */
 static void take_arrivals(struct agent *a, const struct session_load *arrived)
 {
-	struct agent_member *member = a->record->member;
 	struct err ignored = { 0 };
 
 	for (size_t i = 0; i < arrived->waiting_count; i++) {
@@ -245,12 +250,9 @@ static void take_arrivals(struct agent *a, const struct session_load *arrived)
 			known = known || !strcmp(a->load->waiting[k].id, n->id);
 		if (a->load && !known)
 			session_load_add_waiting(a->load, n);
-		if (a->load)
-			continue;
-		if (member)
-			member->told = arena_printf(&a->record->arena, "%s%s%s", member->told ? member->told : "",
-						    member->told ? " " : "", n->id);
-		(void)agent_extend_task(a, n->text, &ignored); /* a disk that fails shows with its first line */
+		if (!a->load)
+			(void)agent_extend_task(a, n->id, n->text,
+						&ignored); /* a disk that fails shows with its first line */
 	}
 }
 

@@ -72,7 +72,12 @@ struct question_wait {
 
 static void on_time_over(struct timer *timer)
 {
-	tool_call_fail(CONTAINER_OF(timer, struct question_wait, timer)->call,
+	struct tool_call *call = CONTAINER_OF(timer, struct question_wait, timer)->call;
+
+	agent_emit(call->env->owner, &(struct event){ .kind = EVENT_QUESTION_CLOSED,
+						      .id = call->id,
+						      .text = STR("no answer came in time") });
+	tool_call_fail(call,
 		       "The user did not answer in time. Take the most likely answer, and say which one you took.");
 }
 

@@ -91,6 +91,11 @@ void meta_set_paths(struct agent_record *t)
 	t->meta = arena_printf(&t->arena, "%s/subagents/agent-%s.meta.json", dir, t->id);
 }
 
+void agent_record_told(struct agent_record *t, const char *id)
+{
+	t->told = arena_printf(&t->arena, "%s%s%s", t->told ? t->told : "", t->told ? " " : "", id);
+}
+
 static void put_member(struct json_out *w, const struct agent_record *t)
 {
 	const struct agent_member *m = t->member;
@@ -106,8 +111,9 @@ static void put_member(struct json_out *w, const struct agent_record *t)
 	if (m->in_pane)
 		json_putf(w, "pane:'%s', pid:%lld, pidStart:%lld, agentSession?:'%s'", m->pane, (long long)m->pid,
 			  (long long)m->pid_start, m->session);
-	json_putf(w, "joinedAt:%lld, gone:!!%d, planApproved:!!%d, plan?:'%s', shutdown?:'%s', told?:'%s'}",
-		  (long long)m->joined_ms, m->state == MEMBER_GONE, m->plan_approved, m->plan, m->shutdown, m->told);
+	json_putf(w, "joinedAt:%lld, gone:!!%d, planApproved:!!%d, plan?:'%s', shutdown?:'%s'", (long long)m->joined_ms,
+		  m->state == MEMBER_GONE, m->plan_approved, m->plan, m->shutdown);
+	json_putf(w, "early?:'%s'}", m->early);
 }
 
 static void put_meta(struct buf *out, const struct agent_record *t)
@@ -141,7 +147,7 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	put_member(&w, t);
 	if (t->limits)
 		json_kraw(&w, "inheritedLimits", str_from(t->limits));
-	json_putf(&w, "prompt:'%s', message?:'%s', finished:!!%d", t->prompt, t->message, ended);
+	json_putf(&w, "prompt:'%s', message?:'%s', told?:'%s', finished:!!%d", t->prompt, t->message, t->told, ended);
 	if (ended)
 		json_kcstr(&w, "endState", end_state_info(t->state)->state);
 	json_putf(&w, "failure?:'%s', stoppedByUser?:!!%d, stopAsked?:!!%d}", ended ? t->failure : NULL,
@@ -236,7 +242,7 @@ static void read_member(struct agent_record *t, const struct json *root)
 	m->plan_approved = json_bool(json_get(team, "planApproved"));
 	m->plan = json_cstr(json_get(team, "plan"), a);
 	m->shutdown = json_cstr(json_get(team, "shutdown"), a);
-	m->told = json_cstr(json_get(team, "told"), a);
+	m->early = json_cstr(json_get(team, "early"), a);
 	(void)json_i64(json_get(team, "joinedAt"), &m->joined_ms);
 	m->session = json_cstr(json_get(team, "agentSession"), a);
 	m->foreign = json_str_is(json_get(team, "backend"), "foreign");
@@ -262,6 +268,7 @@ static void read_fields(struct agent_record *t, const struct json *root)
 	t->parent_id = text_or(json_get(root, "parentAgentId"), a, "");
 	t->prompt = text_or(json_get(root, "prompt"), a, "");
 	t->message = json_cstr(json_get(root, "message"), a);
+	t->told = json_cstr(json_get(root, "told"), a);
 	t->failure = json_cstr(json_get(root, "failure"), a);
 	t->model = json_cstr(json_get(root, "model"), a);
 	t->background = json_str_is(json_get(root, "requestShape"), "background");

@@ -64,21 +64,21 @@ struct agent_member {
 	bool plan_approved; /* ... as it did */
 	int64_t joined_ms, active_ms;
 	enum member_state state;
-	bool restoring;       /* its transcript of an earlier process is being read ... */
-	bool mail_came;       /* ... and it got mail meanwhile */
-	bool failed;          /* the run that is over */
-	unsigned tasks_shown; /* to TaskCompleted hooks, at the end of this run */
-	bool by_lead;         /* the lead began this run ... */
-	bool told_lead;       /* ... and it has spoken to the lead in it */
-	bool interrupted;     /* the run that is over, by the user */
-	char said[256];       /* what it sent to other members since the lead heard of it: "[to NAME] SUMMARY" */
-	char completed[12];   /* number of the task that it completed last, since then; "": none */
-	const char *shutdown; /* id of the open request to shut down; NULL: none */
-	bool shutdown_read;   /* in this run */
-	const char *plan;     /* id of the open request for approval; NULL: none */
-	const char *told; /* ids of messages that became a part of its first words, with blanks between; NULL: none */
-	bool in_pane;     /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
-	bool foreign;     /* ... of another program, which has the inbox files only */
+	bool restoring;         /* its transcript of an earlier process is being read ... */
+	bool mail_came;         /* ... and it got mail meanwhile */
+	bool failed;            /* the run that is over */
+	unsigned tasks_shown;   /* to TaskCompleted hooks, at the end of this run */
+	bool by_lead;           /* the lead began this run ... */
+	bool told_lead;         /* ... and it has spoken to the lead in it */
+	bool interrupted;       /* the run that is over, by the user */
+	char said[256];         /* what it sent to other members since the lead heard of it: "[to NAME] SUMMARY" */
+	char completed[12];     /* number of the task that it completed last, since then; "": none */
+	const char *shutdown;   /* id of the open request to shut down; NULL: none */
+	bool shutdown_read;     /* in this run */
+	const char *plan;       /* id of the open request for approval; NULL: none */
+	const char *early;      /* texts of messages that came before its first message; NULL: none */
+	bool in_pane;           /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
+	bool foreign;           /* ... of another program, which has the inbox files only */
 	const char *session;    /* ... and this session; NULL: it is not */
 	char pane[16];          /* of its newest process; "": none */
 	int64_t pid, pid_start; /* the same */
@@ -88,9 +88,10 @@ struct agent_member {
 
 /* Of a session that is such a member itself: its lead is another process */
 struct tree_lead {
-	const char *name, *team; /* its own */
-	bool plan_required;      /* until the lead approved its plan */
-	char completed[12];      /* number of the task that it completed last in this run; "": none */
+	const char *name, *team;   /* its own */
+	bool plan_required;        /* until the lead approved its plan */
+	char completed[12];        /* number of the task that it completed last in this run; "": none */
+	struct worktree *worktree; /* that the lead took for it, until its main agent has it; NULL: none */
 };
 
 const char *member_state_name(enum member_state state); /* for people: running, awaiting, idle, failed, gone */
@@ -128,6 +129,8 @@ struct agent_record {
 	const char *worktree, *branch, *base; /* of a worktree that is there; base: the commit it began with */
 	unsigned depth, run;                  /* run: how often it was started or resumed */
 	const char *message;                  /* what continues it in this run; NULL: it is the first one */
+	const char
+		*told; /* ids of messages that it got with its task or its message, with blanks between; NULL: none */
 	const char *limits; /* that it inherited when it was born, as JSON (limits.h); NULL: none are recorded */
 	char run_id[UUID_LEN + 1];
 	bool background, one_shot, is_fork, built_in;
@@ -350,8 +353,9 @@ void agent_record_end_waits(struct agent_record *record);                     /*
 void agent_record_refresh(struct agent_record *record);                       /* takes the figures of one that runs */
 void agent_record_event(struct agent_record *record, struct event_task *ret); /* as it stands now, for events */
 void agent_record_row(struct agent_record *record,
-		      struct task_row *ret_row);     /* as it stands now, for other processes; borrowed */
-void agent_record_note(struct agent_record *record); /* into state.db */
+		      struct task_row *ret_row); /* as it stands now, for other processes; borrowed */
+void agent_record_told(struct agent_record *record, const char *id); /* the next meta_write records it */
+void agent_record_note(struct agent_record *record);                 /* into state.db */
 
 /* Of one answer; the budget is the spending agent's. Returns its cost. */
 double agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage);

@@ -197,7 +197,6 @@ static int fill_pool(struct agent_tree *t, const char *list, struct err *err)
 		else if (!strcmp(tool->name, "SendMessage") && t->switches.teams) {
 			t->send_tool = *tool;
 			t->send_tool.definition = team_send_text;
-			t->send_tool.flags |= TOOL_RESUMES;
 			tool = &t->send_tool;
 		}
 		tool_set_add(&all, tool);
@@ -453,6 +452,10 @@ static int make_main_permission(struct agent *a, struct err *err)
 	p->can_ask = options_can_ask(&sv->options);
 	p->root = a->cwd;
 	p->dirs = a->env.dirs;
+	if (a->worktree) {
+		p->write_root = a->worktree->path;
+		p->main_checkout = a->worktree->root;
+	}
 	policy_add_flag_rules(p, &sv->options, NULL, NULL);
 	if (policy_start_mode(sv->policy.settings, &sv->options, &p->mode, err) < 0)
 		return -(int)err->kind;
@@ -480,6 +483,17 @@ static const char *const *guide_allows(struct agent *a, struct tool_choice *c)
 	return rules;
 }
 
+/* A member reads who is in its team and what is to be done without a question. */
+static const char *const *member_allows(struct agent *a)
+{
+	const char **rules = arena_calloc(&a->arena, 3 * sizeof *rules);
+
+	rules[0] =
+		arena_printf(&a->arena, "Read(/%s/teams/%s/config.json)", a->tree->config_dir, a->record->member->team);
+	rules[1] = arena_printf(&a->arena, "Read(/%s/tasks/%s/**)", a->tree->config_dir, a->record->member->team);
+	return rules;
+}
+
 /* Of a member: the mode of the call, or plan mode until the lead has approved its plan. NULL: it has none of its own. */
 static const char *member_mode(const struct agent_member *m)
 {
@@ -502,6 +516,8 @@ int agent_make_permission(struct agent *a, struct err *err)
 	if (!a->parent)
 		return make_main_permission(a, err);
 	const struct agent_member *m = a->record->member;
+	if (m && !more)
+		more = member_allows(a);
 	const char *own_mode = member_mode(m);
 	const char *mode = own_mode ? own_mode : d && !(m && m->plan_required) ? d->permission_mode : NULL;
 	const char *memory_dir = NULL;

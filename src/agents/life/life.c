@@ -89,11 +89,14 @@ static int step_take_worktree(struct agent *a, struct err *err)
 				      .sparse_paths = t->worktree.sparse_paths };
 
 	if (!a->parent) {
-		if (a->definition && a->definition->isolation != ISOLATION_NONE)
+		a->worktree = t->lead ? TAKE(t->lead->worktree) : NULL; /* a member in a pane: its lead took it */
+		if (!a->worktree && a->definition && a->definition->isolation != ISOLATION_NONE)
 			buf_addf(&a->notes, "isolation of %s has no effect: the main agent works where it is\n",
 				 a->definition->name);
 		return 0;
 	}
+	if (a->worktree)
+		return 0; /* taken for it before it was to live here */
 	const char *request = a->record->request.isolation;
 	enum agent_isolation isolation = a->definition ? a->definition->isolation : ISOLATION_NONE;
 	if (request ? !strcmp(request, "remote") : isolation == ISOLATION_REMOTE)
@@ -127,7 +130,7 @@ static void on_released(const struct worktree_end *end, void *data)
 
 int agent_release_worktree(struct agent *a, struct err *err)
 {
-	if (!a->worktree)
+	if (!a->worktree || !a->parent)
 		return 0;
 	if (a->worktree->by_hook)
 		return worktree_hook_release(a, err);
@@ -230,13 +233,23 @@ static int find_main_directories(struct agent *a, struct err *err)
 	return 0;
 }
 
+/* A member in a pane: its session is of the lead's project, and it works in the worktree, in place of the checkout. */
+static int enter_main_worktree(struct agent *a, struct err *err)
+{
+	if (find_main_directories(a, err) < 0 || !a->worktree)
+		return -(int)err->kind;
+	((const char **)a->env.dirs)[0] = a->cwd = a->worktree->path;
+	a->branch = a->worktree->branch;
+	return confine_processes(a, err);
+}
+
 /* Its directories, its branch, and where its own processes may write. */
 static int step_cwd(struct agent *a, struct err *err)
 {
 	struct agent_record *t = a->record;
 
 	if (!a->parent)
-		return find_main_directories(a, err);
+		return enter_main_worktree(a, err);
 	const char *const *parent_dirs = a->parent->env.dirs;
 	if (a->tree->switches.coordinator && a->tree->session_dir) { /* workers share a scratchpad */
 		const char *pad = arena_printf(&a->arena, "%s/scratchpad", a->tree->session_dir);
@@ -276,7 +289,7 @@ static int step_leave_cwd(struct agent *a, struct err *err)
 {
 	int fd = a->env.landlock_fd;
 
-	if (fd > 0 && fd != a->parent->env.landlock_fd)
+	if (fd > 0 && (!a->parent || fd != a->parent->env.landlock_fd))
 		close(fd);
 	a->env.landlock_fd = 0;
 	a->env.write_dirs = NULL;

@@ -14,6 +14,8 @@
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
+#include "agents/worktree/worktree.h"
+#include "config/settings/settings.h"
 #include "core/store/state.h"
 #include "guard/permission/mode.h"
 #include "lib/io/file.h"
@@ -93,7 +95,8 @@ int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 	if (!team_name_fits(str_from(o->team_name)) || !team_name_fits(str_from(o->agent_name)))
 		return err_set(err, ERR_USAGE, "--agent-name and --team-name have 1 to %d letters, digits, _ and -",
 			       LONGEST_TEAM_NAME);
-	if (lead_dial(o, &fd, err) < 0)
+	struct worktree *worktree = NULL;
+	if (lead_dial(o, &fd, &worktree, err) < 0)
 		return -(int)err->kind;
 	const char *plans = getenv("CLAUDE_CODE_PLAN_MODE_REQUIRED"); /* of the lead */
 	o->plan_mode_required = o->plan_mode_required || (plans && !strcmp(plans, "true"));
@@ -105,7 +108,8 @@ int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 	l->alone.fire = on_alone;
 	l->info = (struct tree_lead){ .name = arena_strdup(t->arena, o->agent_name),
 				      .team = arena_strdup(t->arena, o->team_name),
-				      .plan_required = o->plan_mode_required };
+				      .plan_required = o->plan_mode_required,
+				      .worktree = worktree };
 	t->lead = &l->info;
 	lead_prepare_process(l, o);
 	if (o->agent_type && !o->agent)
@@ -276,13 +280,11 @@ static void on_answer(struct lead *l, const struct json *line)
 	}
 }
 
-static void on_rule(struct lead *l, const struct json *line)
+static void allow(struct lead *l, struct str rule)
 {
 	static const struct rule_origin origin = { .layer = "session" };
-	AUTO_ARENA struct arena a = { 0 };
 
-	(void)permission_add_rule(&l->tree->main.permission, RULE_ALLOW, json_str(json_get(line, "rule"), &a), &origin,
-				  NULL, NULL, NULL);
+	(void)permission_add_rule(&l->tree->main.permission, RULE_ALLOW, rule, &origin, NULL, NULL, NULL);
 }
 
 static void on_plan_answer(struct lead *l, const struct json *line)
@@ -323,7 +325,7 @@ static void on_lead_line(struct link *link, const struct json *line)
 	} else if (json_str_is(type, "answer")) {
 		on_answer(l, line);
 	} else if (json_str_is(type, "rule")) {
-		on_rule(l, line);
+		allow(l, json_str(json_get(line, "rule"), &a));
 	} else if (json_str_is(type, "planned")) {
 		on_planned(l, line);
 	} else if (json_str_is(type, "plan")) {
@@ -341,6 +343,8 @@ static void on_lead_end(struct link *link)
 	struct lead *l = CONTAINER_OF(link, struct lead, link);
 
 	l->lost = true;
+	if (l->tree->main.worktree)
+		worktree_hold(l->tree->main.worktree);
 	while (l->calls) {
 		struct lead_call *c = l->calls;
 		l->calls = c->next;
@@ -381,6 +385,9 @@ void lead_open(struct agent_tree *t, const struct lead_callbacks *callbacks)
 		map_set(&l->known, str_from(a->load->waiting[i].id), l);
 	if (t->todo_dir)
 		t->todo_dir = a->env.todo_dir = arena_printf(t->arena, "%s/tasks/%s", t->config_dir, l->info.team);
+	/* who is in its team and what is to be done, without a question */
+	allow(l, str_from(arena_printf(t->arena, "Read(/%s/teams/%s/config.json)", t->config_dir, l->info.team)));
+	allow(l, str_from(arena_printf(t->arena, "Read(/%s/tasks/%s/**)", t->config_dir, l->info.team)));
 	t->switches.implicit_team = false;
 	l->link.on_line = on_lead_line;
 	l->link.on_end = on_lead_end;
@@ -480,8 +487,10 @@ void lead_step(struct agent_tree *t, bool working)
 		_exit(0); /* as after a kill -9: all is on disk, and the turn continues with the next start */
 	if ((l->ends || l->dismissed) && !working)
 		lead_leave(l);
-	if (l->lost && !working && !timer_running(&l->alone))
-		timer_start(t->services->loop, &l->alone, l->told && l->worked_alone ? 1 : ALONE_MS);
+	if (l->lost && !working && !timer_running(&l->alone)) {
+		int64_t ms = settings_i64(t->services->policy.settings, "teams.suspendAfterMs", ALONE_MS);
+		timer_start(t->services->loop, &l->alone, l->told && l->worked_alone ? 1 : (uint64_t)ms);
+	}
 	if (l->lost && working) {
 		l->worked_alone = true;
 		timer_stop(t->services->loop, &l->alone);
@@ -650,6 +659,8 @@ void lead_close(struct agent_tree *t)
 			    : l->leaving ? STR("{\"type\":\"bye\",\"how\":\"end\"}")
 					 : STR("{\"type\":\"bye\",\"how\":\"user\"}"));
 	remove_server_socket(l);
+	if (l->lost)
+		lead_close_pane();
 	link_close(&l->link);
 	if (l->fd >= 0)
 		close(l->fd);
@@ -665,6 +676,7 @@ void lead_close(struct agent_tree *t)
 	}
 	map_release(&l->known);
 	buf_release(&l->waiting);
+	worktree_free(l->info.worktree);
 	t->lead = NULL;
 	free(l);
 }

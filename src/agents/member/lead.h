@@ -7,8 +7,10 @@
 
 /* ---- lead_join.c ----------------------------------------------------------------------------------------------------- */
 
-/* The lead's process answers, and its environment is this process's own. */
-int lead_dial(const struct options *o, int *ret_fd, struct err *err);
+/* The lead's process answers, and its environment is this process's own. *ret_worktree: where it works; NULL: where it is. */
+int lead_dial(const struct options *o, int *ret_fd, struct worktree **ret_worktree, struct err *err);
+
+void lead_close_pane(void); /* its lead is gone: its tmux pane is to end with this process */
 
 /* ---- lead.c ---------------------------------------------------------------------------------------------------------- */
 

@@ -2,13 +2,37 @@
  * lead_join.c - the first words of a member in a pane: it connects to its lead and takes the lead's environment. Blocking: nothing
  * else runs yet. */
 #include <errno.h>
+#include <poll.h>
+#include <spawn.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "agents/member/lead.h"
+#include "agents/worktree/worktree.h"
 
 enum { LONGEST_HELLO = 4 << 20 };
 
 extern char **environ;
+
+/* The lead may have been killed before it had prepared the pane: where remain-on-exit is on, the pane would stay with its dead
+ * process. Blocking, for at most two seconds: this process ends. */
+void lead_close_pane(void)
+{
+	const char *pane = getenv("TMUX_PANE"), *server = getenv("TMUX");
+	const char *const argv[] = { "tmux", "set-option", "-p", "-t", pane, "remain-on-exit", "off", NULL };
+	long long parent = 0;
+	pid_t pid;
+
+	if (!pane || !server || sscanf(server, "%*[^,],%lld", &parent) != 1 || parent != getppid())
+		return; /* this process is not what the pane was made for */
+	if (posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) != 0)
+		return;
+	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	if (end.fd < 0)
+		return;
+	(void)poll(&end, 1, 2000);
+	close(end.fd);
+}
 
 static int lead_connect(const struct options *o, int *ret_fd, struct err *err)
 {
@@ -68,7 +92,26 @@ static void take_environment(const struct json *env)
 			(void)setenv(json_cstr(m.key, &a), json_cstr(m.value, &a), 1);
 }
 
-int lead_dial(const struct options *o, int *ret_fd, struct err *err)
+/* What its lead took for it; NULL: nothing, or it cannot be read. */
+static struct worktree *read_worktree(const struct json *text)
+{
+	struct worktree *w = xcalloc(1, sizeof *w);
+	const char **const fields[] = { &w->agent_id, &w->path,   &w->branch, &w->base,
+					&w->root,     &w->origin, &w->common, &w->admin };
+	static const char *const names[] = { "agentId", "path", "branch", "base", "root", "origin", "common", "admin" };
+
+	w->sparse = json_bool(json_get(text, "sparse"));
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		*fields[i] = json_cstr(json_get(text, names[i]), &w->memory);
+		if (!*fields[i]) {
+			worktree_free(w);
+			return NULL;
+		}
+	}
+	return w;
+}
+
+int lead_dial(const struct options *o, int *ret_fd, struct worktree **ret_worktree, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -76,8 +119,10 @@ int lead_dial(const struct options *o, int *ret_fd, struct err *err)
 	struct json_out w = json_out(&text);
 	AUTO_CLOSE int fd = -1;
 
-	if (lead_connect(o, &fd, err) < 0)
+	if (lead_connect(o, &fd, err) < 0) {
+		lead_close_pane();
 		return -(int)err->kind;
+	}
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "hello");
 	json_kcstr(&w, "agent", o->agent_name);
@@ -85,11 +130,17 @@ int lead_dial(const struct options *o, int *ret_fd, struct err *err)
 	buf_addch(&text, '\n');
 	(void)!send(fd, text.p, text.n, MSG_NOSIGNAL);
 	buf_clear(&text);
-	if (lead_hear(fd, &text, err) < 0)
+	if (lead_hear(fd, &text, err) < 0) {
+		lead_close_pane();
 		return -(int)err->kind;
+	}
 	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0 || !json_is(json_get(root, "env"), JSON_OBJECT))
 		return err_set(err, ERR_USAGE, "the lead does not know this member");
 	take_environment(json_get(root, "env"));
+	const struct json *tree = json_get(root, "worktree");
+	*ret_worktree = tree ? read_worktree(tree) : NULL;
+	if (tree && !*ret_worktree)
+		return err_set(err, ERR_USAGE, "the lead gave no whole worktree");
 	*ret_fd = fd;
 	fd = -1;
 	return 0;

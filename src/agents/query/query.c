@@ -271,6 +271,11 @@ static enum step take_answer_end(struct query *q)
 		query_emit(q, &(struct event){ .kind = EVENT_ERROR, .text = str_from(text) });
 		q->told_dropped = true;
 	}
+	AUTO_ARENA struct arena a = { 0 };
+	const char *note = endpoint_note_answer(q->config.endpoint, q->config.model, q->model.answer.model,
+						(int64_t)(q->config.head->bytes.n / 4), &a);
+	if (note)
+		query_emit(q, &(struct event){ .kind = EVENT_ERROR, .name = "note", .text = str_from(note) });
 	/* Thinking is bound to the messages before it: a reminder that is in one request only makes the next one another conversation. */
 	if (q->model.answer.dropped && !strcmp(q->model.answer.dropped_why, "prefix_binding_mismatch"))
 		q->keeps_reminder = q->reminder.n > 0;
@@ -542,6 +547,10 @@ void query_put_notice(struct query *q, const struct notice_spec *spec)
 {
 	struct query_notice *n = find_about(q, spec->about);
 
+	/* A second put of an id changes nothing. Mail is compared by its sender: ten thousand may wait. */
+	for (uint32_t i = 0; spec->id && !spec->mail && i < q->notice_count; i++)
+		if (q->notices[i].id && !strcmp(q->notices[i].id, spec->id))
+			return;
 	if (n) {
 		free(n->id);
 		free(n->about);

@@ -128,6 +128,17 @@ int calls_record_done(struct query *q, struct err *err)
 					       .id = call->id,
 					       .text = buf_str(&call->result),
 					       .is_error = call->is_error });
+		for (struct str rest = buf_str(&call->blocked); rest.n;) {
+			struct str line = str_cut(&rest, '\n');
+			struct str head = str_cut(&line, '\t');
+			AUTO_FREE char *kind = xstrndup(head.p, head.n);
+			struct str what = str_cut(&line, '\t');
+			query_emit(q, &(struct event){ .kind = EVENT_SANDBOX_VIOLATION,
+						       .name = kind,
+						       .id = call->id,
+						       .text = what,
+						       .why = line });
+		}
 		tool_call_free(TAKE(c->call));
 	}
 	return 0;

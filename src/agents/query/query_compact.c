@@ -74,7 +74,8 @@ void context_note_window(struct query *q)
 	struct failure *f = &q->model.failure;
 	const struct usage *u = &q->model.answer.usage;
 	int64_t taken = u->input + u->cache_read + u->cache_write;
-	bool counts = !f->kind && q->config.endpoint->provider->may_cut && taken && !u->estimated;
+	const struct endpoint *e = q->config.endpoint;
+	bool counts = !f->kind && e->provider->may_cut && !(e->of && e->of->allows_cut) && taken && !u->estimated;
 	int64_t least = counts ? least_tokens(q) : 0;
 
 	if (counts && taken < least) {
@@ -131,6 +132,14 @@ static const char request_text[] =
 	"6. The next step, if one follows from what the user asked for.\n"
 	"Be exact about names, numbers and paths. Leave out what no longer matters.";
 
+static struct segment *segment_copy(const struct block *b)
+{
+	struct segment *s = segment_new(b->kind, b->json);
+
+	s->origin = b->origin;
+	return s;
+}
+
 /* The model's own text stays unchanged. */
 static struct segment *shorten_block(struct block b)
 {
@@ -141,7 +150,7 @@ static struct segment *shorten_block(struct block b)
 	size_t most = b.kind == SEGMENT_TEXT ? TEXT_BYTES : RESULT_BYTES;
 
 	if (b.role == ROLE_ASSISTANT || b.json.n <= most || json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0)
-		return segment_new(b.kind, b.json);
+		return segment_copy(&b);
 	const struct json *content = json_get(root, b.kind == SEGMENT_TEXT ? "text" : "content");
 	struct str whole = json_str(content, &a);
 	if (b.kind != SEGMENT_TEXT && b.kind != SEGMENT_TOOL_RESULT)

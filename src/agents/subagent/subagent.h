@@ -117,9 +117,9 @@ struct limits {
 
 /* ---- a message from one agent to another that runs. It is on disk before the sender gets its result ------------ */
 
-/* from: name or id of the sender. Failures: -ERR_BUSY, it is about to end; -ERR_IO. */
-int agent_message(struct agent *to, const char *from, struct str text, struct err *err);
-int agent_message_main(struct agent_tree *t, const char *from, struct str text, struct err *err);
+/* from: name or id of the sender; id: of the message. Failures: -ERR_BUSY, it is about to end; -ERR_IO. */
+int agent_message(struct agent *to, const char *from, const char *id, struct str text, struct err *err);
+int agent_message_main(struct agent_tree *t, const char *from, const char *id, struct str text, struct err *err);
 
 /* Reports to a parent: the result of a call that waited, the note that a child was launched, the notification of
  * one in the background. The texts are for the model; the JSON beside them is for SDKs. */

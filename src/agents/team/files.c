@@ -128,23 +128,37 @@ static void work_write(struct job *j)
 	dir_lock_leave(&j->lock);
 }
 
+/* To change the inbox of name: locked until dir_lock_leave(), and what is in it. NULL: it failed; otherwise its path, and *ret_status
+ * as of the read, where no file is an empty one. */
+static const char *inbox_enter(struct job *j, const char *name, struct arena *a, struct buf *before, int *ret_status)
+{
+	const struct team_place *p = &j->files->place;
+	const char *below = arena_printf(a, "%s/inboxes/%s.json", p->below, name);
+
+	j->failed = true;
+	if (j->files->closed ||
+	    file_below_make_dir(p->config_dir, arena_printf(a, "%s/inboxes", p->below), 0700, &j->err) < 0 ||
+	    lock_inbox(j, below, LOCK_WAIT_MS, a) < 0)
+		return NULL;
+	*ret_status = file_below_read(p->config_dir, below, LARGEST_INBOX, before, &j->err);
+	if (*ret_status == -ERR_NOT_FOUND)
+		*ret_status = 0;
+	return below;
+}
+
 /* Into the inbox of a member of another program */
 static void work_post(struct job *j)
 {
 	const struct team_files *f = j->files;
-	const struct team_place *p = &f->place;
 	struct post *post = j->post;
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf before = { 0 }, now = { 0 };
-	const char *below = arena_printf(&a, "%s/inboxes/%s.json", p->below, post->name);
+	int status = 0;
+	const char *below = inbox_enter(j, post->name, &a, &before, &status);
 
-	j->failed = true;
-	if (f->closed ||
-	    file_below_make_dir(p->config_dir, arena_printf(&a, "%s/inboxes", p->below), 0700, &j->err) < 0 ||
-	    lock_inbox(j, below, LOCK_WAIT_MS, &a) < 0)
+	if (!below)
 		return;
-	int status = file_below_read(p->config_dir, below, LARGEST_INBOX, &before, &j->err);
-	if (status == 0 || status == -ERR_NOT_FOUND)
+	if (status == 0)
 		status = inbox_add(&now, buf_str(&before), post->id, buf_str(&post->entry), &j->err);
 	if (status == 0 && post->again)
 		err_set(&j->err, ERR_IO,
@@ -152,7 +166,7 @@ static void work_post(struct job *j)
 	else if (status == 0 && f->closed)
 		err_set(&j->err, ERR_CANCELLED, "The team was closed.");
 	else if (status == 0)
-		j->failed = team_place_write(p, below, buf_str(&now), &j->err) < 0;
+		j->failed = team_place_write(&f->place, below, buf_str(&now), &j->err) < 0;
 	else if (status == 1)
 		j->failed = false; /* it is there already */
 	dir_lock_leave(&j->lock);
@@ -161,22 +175,16 @@ static void work_post(struct job *j)
 /* An inbox of ours, with the messages that wait */
 static void work_mirror(struct job *j)
 {
-	const struct team_files *f = j->files;
-	const struct team_place *p = &f->place;
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf before = { 0 }, now = { 0 };
-	const char *below = arena_printf(&a, "%s/inboxes/%s.json", p->below, j->inbox);
+	int status = 0;
+	const char *below = inbox_enter(j, j->inbox, &a, &before, &status);
 
-	j->failed = true;
-	if (f->closed ||
-	    file_below_make_dir(p->config_dir, arena_printf(&a, "%s/inboxes", p->below), 0700, &j->err) < 0 ||
-	    lock_inbox(j, below, LOCK_WAIT_MS, &a) < 0)
+	if (!below)
 		return;
-	int status = file_below_read(p->config_dir, below, LARGEST_INBOX, &before, &j->err);
-	j->failed =
-		(status < 0 && status != -ERR_NOT_FOUND) ||
-		inbox_mirror(&now, buf_str(&before), buf_str(&j->text), &j->err) < 0 ||
-		(!str_eq(buf_str(&before), buf_str(&now)) && team_place_write(p, below, buf_str(&now), &j->err) < 0);
+	j->failed = status < 0 || inbox_mirror(&now, buf_str(&before), buf_str(&j->text), &j->err) < 0 ||
+		    (!str_eq(buf_str(&before), buf_str(&now)) &&
+		     team_place_write(&j->files->place, below, buf_str(&now), &j->err) < 0);
 	dir_lock_leave(&j->lock);
 }
 
@@ -347,7 +355,7 @@ static void on_job_done(uv_work_t *work, int status)
 		f->foreign = j->config.foreign;
 		j->config.foreign = (struct map){ 0 };
 		f->written = j->config.written;
-		check_config(f); /* what others did while it was written: no event of it is left */
+		f->watching = false; /* the directories may be others now: they are watched anew, and looked at */
 	}
 	if (j->kind == JOB_CONFIG && j->failed) {
 		f->config_due = true;
@@ -385,15 +393,9 @@ static void check_config(struct team_files *f)
 {
 	struct timespec now = config_time(&f->place);
 
-	if (f->config_due || (f->job && f->job->kind == JOB_CONFIG) ||
-	    (now.tv_sec && now.tv_sec == f->written.tv_sec && now.tv_nsec == f->written.tv_nsec))
-		return;
-	if (!now.tv_sec && f->watching) { /* the directories may be others then: they are watched anew */
-		(void)uv_fs_event_stop(f->watch);
-		(void)uv_fs_event_stop(f->dir_watch);
-		f->watching = false;
-	}
-	team_files_changed(f);
+	if (!f->config_due && !(f->job && f->job->kind == JOB_CONFIG) &&
+	    (!now.tv_sec || now.tv_sec != f->written.tv_sec || now.tv_nsec != f->written.tv_nsec))
+		team_files_changed(f);
 }
 
 static void on_config(uv_fs_event_t *watch, const char *name, int events, int status)
@@ -426,9 +428,15 @@ static void watch_inboxes(struct team_files *f)
 		f->watch = watch_new(f);
 		f->dir_watch = watch_new(f);
 	}
-	f->watching = uv_fs_event_start(f->watch, on_inbox, arena_printf(&a, "%s/inboxes", dir), 0) == 0 &&
-		      uv_fs_event_start(f->dir_watch, on_config, dir, 0) == 0;
+	(void)uv_fs_event_stop(f->watch);
+	(void)uv_fs_event_stop(f->dir_watch);
+	int status = uv_fs_event_start(f->watch, on_inbox, arena_printf(&a, "%s/inboxes", dir), 0);
+	if (status == 0)
+		status = uv_fs_event_start(f->dir_watch, on_config, dir, 0);
+	f->watching = status == 0;
 	f->inboxes_due = true;
+	if (status == UV_ENOENT) /* others are removing it just now, and config.json may be there for a moment */
+		team_files_changed(f);
 	check_config(f); /* of the time before the watch */
 }
 

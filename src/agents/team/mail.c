@@ -87,19 +87,25 @@ void mail_learn_ids(const char *path, struct map *ids)
 	}
 }
 
+void mail_learn_record(const struct agent_record *to, struct map *ids)
+{
+	for (struct str told = to->told ? str_from(to->told) : (struct str){ 0 }; told.p;)
+		map_set(ids, str_cut(&told, ' '), ids);
+	if (to->transcript)
+		mail_learn_ids(to->transcript, ids);
+}
+
 void mail_learn(struct team *t, const struct agent_record *to)
 {
 	const struct journal *main = t->tree->main.journal;
-	const char *path = to ? to->transcript : main ? journal_path(main) : NULL;
-	struct str told = to && to->member->told ? str_from(to->member->told) : (struct str){ 0 };
-
+	const char *path = main ? journal_path(main) : NULL;
 	if (to && to->member->in_pane) {
 		pane_learn(t, to);
 		return;
 	}
-	while (told.p)
-		map_set(&t->sent, str_cut(&told, ' '), t);
-	if (path)
+	if (to)
+		mail_learn_record(to, &t->sent);
+	else if (path)
 		mail_learn_ids(path, &t->sent);
 }
 
@@ -139,11 +145,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 				   .text = notice.text };
 	int status;
 	if (first) {
-		const char *told = to->member->told;
-		to->member->told = arena_printf(&to->arena, "%s%s%s", told ? told : "", told ? " " : "", m->id);
-		status = agent_extend_task(a, notice.text, err);
-		if (status < 0)
-			to->member->told = told;
+		status = agent_extend_task(a, m->id, notice.text, err);
 	} else {
 		status = to ? agent_record_queue(to, &line, err) : recorder_queue(&a->recorder, &line, err);
 	}

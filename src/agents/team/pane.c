@@ -20,15 +20,14 @@
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
 
-enum { START_MS = 60000, END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100 };
+enum { START_MS = 60000, END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100, OLDEST_TMUX = 302 };
 
-static void pane_start_next(struct panes *all);
 static void on_process_gone(uv_poll_t *poll, int status, int events);
 static void on_pane_killed(struct child *c, int status);
 
 /* ---- where a member lives ------------------------------------------------------------------------------------------- */
 
-bool pane_is_wanted(const struct agent_tree *t, const struct spawn_request *r, struct buf *note)
+bool pane_is_wanted(const struct agent_tree *t, struct buf *note)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct options *o = &t->services->options;
@@ -45,8 +44,6 @@ bool pane_is_wanted(const struct agent_tree *t, const struct spawn_request *r, s
 		buf_addstr(note, "It lives in this process: a session that keeps nothing has no panes. ");
 	else if (!tmux_is_there())
 		buf_addstr(note, "It lives in this process: tmux is not installed. ");
-	else if (r->isolation)
-		buf_addstr(note, "It lives in this process: a pane has no worktree of its own. ");
 	else
 		return true;
 	return false;
@@ -147,14 +144,14 @@ static void pane_answer_call(struct pane *p)
 	free(TAKE(p->note));
 }
 
-static void pane_kick_session(const struct pane *p)
+void pane_kick_session(const struct pane *p)
 {
 	if (p->all->tree->on_idle)
 		p->all->tree->on_idle(p->all->tree);
 }
 
 /* It could not be started: a new member lives in this process, one of before waits for another try. */
-static void pane_start_failed(struct pane *p, const char *why)
+void pane_start_failed(struct pane *p, const char *why)
 {
 	struct agent_record *r = p->record;
 	AUTO_BUF struct buf note = { 0 };
@@ -170,6 +167,8 @@ static void pane_start_failed(struct pane *p, const char *why)
 		r->member->in_pane = r->member->foreign = false;
 		meta_set_paths(r);
 		agent_spawn_here(r, TAKE(p->call), note.p);
+		if (r->live)
+			r->live->worktree = TAKE(p->worktree);
 	} else {
 		r->member->state = MEMBER_FAILED;
 		r->failure = arena_printf(&r->arena, "its pane could not be made: %s", why);
@@ -178,6 +177,7 @@ static void pane_start_failed(struct pane *p, const char *why)
 			      arena_printf(&r->arena, "%s is suspended, because %s. A message tries again.", r->name,
 					   r->failure));
 	}
+	pane_release_worktree(p);
 	pane_start_next(p->all);
 	pane_kick_session(p);
 }
@@ -300,6 +300,28 @@ static void on_started(struct child *c, int status)
 	}
 }
 
+/* "tmux 3.3a", "tmux next-3.5", "tmux openbsd-7.4": what has no number is taken as new enough. */
+static void on_version(struct child *c, int status)
+{
+	struct pane *p = child_data(c);
+	AUTO_BUF struct buf why = { 0 };
+	unsigned major = 0, minor = 0;
+
+	p->tmux = NULL;
+	struct str text = str_trim(buf_str(&p->said));
+	size_t at = text.p ? strcspn(text.p, "0123456789") : 0;
+	bool numbered = status == 0 && text.p && sscanf(text.p + at, "%u.%u", &major, &minor) == 2;
+	p->all->version = numbered ? major * 100 + minor : UINT_MAX;
+	if (p->all->version < OLDEST_TMUX) {
+		buf_addf(&why, STR_FMT " is too old, %d.%d or newer is needed", STR_ARG(text), OLDEST_TMUX / 100,
+			 OLDEST_TMUX % 100);
+		p->all->version = 0; /* another one may be found next time */
+		pane_start_failed(p, why.p);
+		return;
+	}
+	pane_start_next(p->all);
+}
+
 static void pane_start_now(struct pane *p)
 {
 	struct agent_member *m = p->record->member;
@@ -309,18 +331,18 @@ static void pane_start_now(struct pane *p)
 	m->pid = m->pid_start = 0;
 	p->up = p->left = p->termed = p->late = p->by_user = p->by_hook = false;
 	timer_start(p->all->tree->services->loop, &p->limit, p->all->start_ms);
-	if (tmux_make_pane(p, on_started, &err) < 0)
+	if ((p->all->version ? tmux_make_pane(p, on_started, &err) : tmux_ask_version(p, on_version, &err)) < 0)
 		pane_start_failed(p, err.text);
 }
 
-static void pane_start_next(struct panes *all)
+void pane_start_next(struct panes *all)
 {
 	struct pane *next = NULL;
 
 	for (struct pane *p = all->first; p; p = p->next) {
 		if (p->tmux)
 			return;
-		if (p->state == PANE_STARTS && !next)
+		if (p->state == PANE_STARTS && !p->job && !next)
 			next = p;
 	}
 	if (next)
@@ -339,6 +361,7 @@ void pane_start(struct pane *p)
 	p->state = PANE_STARTS;
 	p->record->member->state = MEMBER_STARTS;
 	p->record->state = AGENT_RUNNING;
+	pane_take_worktree(p);
 	pane_start_next(p->all);
 }
 
@@ -357,10 +380,13 @@ void pane_spawn(struct agent_record *r, struct tool_call *call, const char *note
 	char id[UUID_LEN + 1];
 	struct err err = { 0 };
 	struct panes *all = panes_open(r->tree, &err);
+	const char *why = all ? pane_isolation(r) : err.text;
 
-	if (!all) {
+	if (why) {
+		AUTO_BUF struct buf here = { 0 };
+		buf_addf(&here, "%sIt lives in this process: %s.\n", note ? note : "", why);
 		m->in_pane = false;
-		agent_spawn_here(r, call, err.text);
+		agent_spawn_here(r, call, here.p);
 		return;
 	}
 	id_uuid(id);
@@ -464,6 +490,14 @@ static void pane_crashed(struct pane *p)
 	}
 }
 
+void pane_announce_end(struct pane *p)
+{
+	if (!p->announced || p->job || p->record->member->state != MEMBER_GONE)
+		return;
+	p->announced = false;
+	pane_emit(p, EVENT_AGENT_ENDED);
+}
+
 static void on_process_gone(uv_poll_t *poll, int status, int events)
 {
 	struct pane *p = poll->data;
@@ -491,10 +525,8 @@ static void on_process_gone(uv_poll_t *poll, int status, int events)
 	} else {
 		pane_crashed(p);
 	}
-	if (p->announced && m->state == MEMBER_GONE) {
-		p->announced = false;
-		pane_emit(p, EVENT_AGENT_ENDED);
-	}
+	pane_release_worktree(p);
+	pane_announce_end(p);
 	pane_kick_session(p);
 }
 
@@ -529,6 +561,9 @@ static void pane_ask_end(struct pane *p, bool suspend)
 	p->again = false;
 	if (p->state == PANE_STARTS && !p->tmux) {
 		p->state = PANE_OVER;
+		if (p->job)
+			worktree_job_cancel(p->job);
+		pane_release_worktree(p);
 		if (p->call)
 			tool_call_fail(TAKE(p->call), "The session is being closed.");
 	}
@@ -557,7 +592,7 @@ bool pane_end_all(struct agent_tree *t)
 
 	for (struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next) {
 		pane_ask_end(p, true);
-		any = any || p->state != PANE_OVER || p->tmux;
+		any = any || p->state != PANE_OVER || p->tmux || p->job;
 	}
 	if (t->panes && !any && t->panes->server_watch) { /* the last pane is gone: so is the server, in a moment */
 		uv_ref((uv_handle_t *)t->panes->server_watch);
@@ -588,7 +623,10 @@ void pane_free_all(struct agent_tree *t)
 		lead_key_free(p->key);
 		free(p->note);
 		free(p->proxy);
-		free(p);
+		worktree_free(p->worktree);
+		p->all = NULL;
+		if (!p->job) /* its end frees it otherwise */
+			free(p);
 	}
 	if (all->server_watch) {
 		uv_close((uv_handle_t *)TAKE(all->server_watch), loop_free_handle);

@@ -3,6 +3,7 @@
  * a struct agent and a struct pane; on the member's side a session that has joined its lead. */
 #pragma once
 #include "agents/team/team.h"
+#include "agents/worktree/worktree.h"
 #include "core/store/line_link.h"
 
 /* ---- pane.c: the lead's side, processes ----------------------------------------------------------------------------- */
@@ -47,6 +48,8 @@ struct pane {
 	struct agent *proxy;       /* what calls of the member run as at the lead */
 	struct evp_pkey_st *key;   /* of the lead, for a member of another program; NULL */
 	bool announced;            /* hosts and observers know that it is there */
+	struct worktree *worktree; /* where its process works; NULL: in the lead's directory */
+	struct worktree_job *job;  /* takes or releases it; NULL: none */
 };
 
 struct pane_guest; /* a connection that has not said who it is, or comes before tmux said who that is */
@@ -58,6 +61,7 @@ struct panes {
 	int fd;
 	struct pane_guest *guests;
 	struct kick meet;
+	unsigned version;  /* of tmux, 302 is 3.2; 0: not asked yet */
 	bool own_server;   /* no tmux is around the lead */
 	uint64_t start_ms; /* so long tmux, and then a process, may take to answer */
 	char *socket;      /* of that server */
@@ -67,7 +71,7 @@ struct panes {
 };
 
 /* Where a new member lives; a reason why not in a pane is added to note. */
-bool pane_is_wanted(const struct agent_tree *t, const struct spawn_request *r, struct buf *note);
+bool pane_is_wanted(const struct agent_tree *t, struct buf *note);
 void pane_spawn(struct agent_record *record, struct tool_call *call, const char *note); /* takes call */
 bool pane_restore(struct agent_record *record); /* of an earlier process of the lead; false: there is no tmux now */
 void pane_end(struct agent_record *record, bool suspend);
@@ -76,8 +80,19 @@ void pane_emit(struct pane *p, enum event_kind kind);    /* the member as it is 
 struct pane *pane_of(const struct agent_record *record); /* NULL: none */
 /* What works for the team outside of this loop: members in panes, and threads for members here */
 unsigned team_working(const struct agent_tree *t);
+void pane_start_next(struct panes *all); /* of those that wait for tmux */
+void pane_start_failed(struct pane *p, const char *why);
+void pane_announce_end(struct pane *p); /* once, when nothing of it is left */
+void pane_kick_session(const struct pane *p);
 bool pane_end_all(struct agent_tree *t); /* suspended; true: some are still there */
 void pane_free_all(struct agent_tree *t);
+
+/* ---- pane_worktree.c ------------------------------------------------------------------------------------------------- */
+
+/* Why a new member must live in this process, by the isolation that its call or its definition wants; NULL: it need not. */
+const char *pane_isolation(struct agent_record *r);
+void pane_take_worktree(struct pane *p);    /* if it wants one; p->job until it has it */
+void pane_release_worktree(struct pane *p); /* if it has one, and no process */
 
 /* ---- pane_tmux.c: commands of tmux; one at a time for a pane, what it says is in p->said ------------------------------ */
 
@@ -85,6 +100,7 @@ typedef void tmux_done_fn(struct child *c, int status); /* child_data(): the pan
 bool tmux_is_there(void);
 const char *tmux_foreign_program(void); /* CLAUDE_CODE_TEAMMATE_COMMAND, if that is not this program; NULL: none */
 bool tmux_is_around(void);              /* this process is in a pane */
+int tmux_ask_version(struct pane *p, tmux_done_fn *done, struct err *err); /* says "tmux 3.3a" */
 int tmux_make_pane(struct pane *p, tmux_done_fn *done,
 		   struct err *err); /* says pane, pid, pid and socket of the server */
 int tmux_dress_pane(struct pane *p, tmux_done_fn *done, struct err *err);

@@ -58,6 +58,13 @@ static void send_environment(struct pane *p)
 		json_put_str(&w, value);
 	}
 	json_close(&w);
+	const struct worktree *tree = p->worktree;
+	if (tree)
+		json_putf(
+			&w,
+			"worktree:{agentId:'%s', path:'%s', branch:'%s', base:'%s', root:'%s', origin:'%s', common:'%s', admin:'%s', sparse:!!%d}",
+			tree->agent_id, tree->path, tree->branch, tree->base, tree->root, tree->origin, tree->common,
+			tree->admin, tree->sparse);
 	json_close(&w);
 	link_send(&p->link, buf_str(&line));
 }

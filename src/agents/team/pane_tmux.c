@@ -171,6 +171,13 @@ static int run_tmux(struct pane *p, struct words *w, tmux_done_fn *on_exit, stru
 			   &p->tmux, err);
 }
 
+int tmux_ask_version(struct pane *p, tmux_done_fn *done, struct err *err)
+{
+	struct words w = { .list = { "tmux", "-V" }, .n = 2 };
+
+	return run_tmux(p, &w, done, err);
+}
+
 int tmux_make_pane(struct pane *p, tmux_done_fn *done, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };

@@ -26,6 +26,8 @@ static void write_initial_message(struct agent *a, struct buf *out)
 		buf_addstr(out, "</system-reminder>\n\n");
 	}
 	mail_write(out, &task);
+	if (a->record->member->early)
+		buf_addf(out, "\n\n%s", a->record->member->early);
 }
 
 /* ---- hooks at the end of a run ------------------------------------------------------------------------------------ */

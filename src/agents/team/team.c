@@ -66,8 +66,8 @@ static void add_owned(struct buf *out, const struct agent_tree *tree, const char
 	if (!tree->todo_dir || !tree->kit->tasks_of(&tree->main.env, name, &tasks))
 		return;
 	for (struct str rest = str_trim(buf_str(&tasks)); rest.p;) {
-		struct str line = str_cut(&rest, '\n');
-		buf_addf(out, " · owns " STR_FMT, STR_ARG(str_cut(&line, ' ')));
+		struct str line = str_cut(&rest, '\n'), number = str_cut(&line, ' ');
+		buf_addf(out, " · owns " STR_FMT, STR_ARG(number));
 	}
 }
 
@@ -529,7 +529,7 @@ bool team_admit(struct agent *parent, struct spawn_request *r, const char *team_
 		r->name = arena_printf(a, "%s-%u", wish, i);
 	if (r->name != wish)
 		buf_addf(note, "The name %s is taken: this member is %s. ", wish, r->name);
-	ret->in_pane = pane_is_wanted(tree, r, note);
+	ret->in_pane = pane_is_wanted(tree, note);
 	ret->team = t->name;
 	ret->color = colors[t->joined++ % COUNT_OF(colors)];
 	ret->active_ms = ret->joined_ms;

@@ -73,6 +73,9 @@ void worktree_job_cancel(struct worktree_job *job);
 /* Forgets w and leaves everything on disk as it is, locked: for hosts that end without a release. Takes NULL too. */
 void worktree_free(struct worktree *w);
 
+/* This process is its owner from now on: the one that took it is gone, and another process may sweep what it left. */
+void worktree_hold(const struct worktree *w);
+
 /* Returns a ruleset for the agent's child processes (spawn.h), which the caller closes: writes only in the worktree,
  * its part of the git directory, the object store (own_objects: that of <admin> in its place), dirs (ends with NULL, or NULL) and /dev/null and /dev/tty. ERR_LIMIT
  * where that cannot be enforced. git updates a branch by renaming a new file over it, which no ruleset can allow for

@@ -167,6 +167,14 @@ int worktree_record_as(const struct worktree *w, enum record_kind kind, const st
 	return file_below_replace(w->admin, "locked", buf_str(&text), err);
 }
 
+void worktree_hold(const struct worktree *w)
+{
+	struct worktree_owner self = owner_self();
+	struct err ignored = { 0 };
+
+	(void)worktree_record_as(w, RECORD_AGENT, &self, &ignored);
+}
+
 /* Two processes may want the same worktree of a dead one: reading its record and writing ours is one step. */
 int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_kind *ret_kind, struct err *err)
 {

@@ -16,6 +16,8 @@ static const char *const type_names[SETTING_TYPE_COUNT] = {
 	[SETTING_MAP] = "an object",
 	[SETTING_ENV] = "an object of strings, with names of variables as keys",
 	[SETTING_LISTS] = "an object of arrays",
+	[SETTING_TEXT_LISTS] = "an object of arrays of strings",
+	[SETTING_CREDENTIALS] = "files and envVars, arrays of strings or of {path or name, mode: deny, mask or allow}",
 };
 
 void setting_expected(struct buf *out, const struct setting_key *key)
@@ -160,6 +162,8 @@ static bool type_fits(const struct setting_key *key, const struct json *value)
 	case SETTING_MAP:
 	case SETTING_ENV:
 	case SETTING_LISTS:
+	case SETTING_TEXT_LISTS:
+	case SETTING_CREDENTIALS:
 		return json_is(value, JSON_OBJECT);
 	case SETTING_TYPE_COUNT:
 		break;
@@ -179,6 +183,7 @@ static bool element_fits(enum setting_type type, const struct json *v)
 	case SETTING_RULES:
 		return json_is(v, JSON_STRING) || json_is(v, JSON_OBJECT);
 	case SETTING_LISTS:
+	case SETTING_TEXT_LISTS:
 		return json_is(v, JSON_ARRAY);
 	case SETTING_ENV:
 		if (json_is(v, JSON_STRING))
@@ -187,6 +192,35 @@ static bool element_fits(enum setting_type type, const struct json *v)
 	default:
 		return true;
 	}
+}
+
+static bool credential_fits(const struct json *v, const char *name)
+{
+	const struct json *mode = json_get(v, "mode");
+	const struct json *what = json_is(v, JSON_STRING) ? v : json_get(v, name);
+
+	return json_is(what, JSON_STRING) && !json_str_is(what, "") &&
+	       (!mode || json_str_is(mode, "deny") || json_str_is(mode, "mask") || json_str_is(mode, "allow"));
+}
+
+/* Of a member whose value is a list: itself, or its first element behind `after` that does not fit; NULL: none */
+static const struct json *member_misfit(enum setting_type type, struct json_member m, const struct json *after)
+{
+	bool files = json_str_is(m.key, "files");
+
+	if (type == SETTING_CREDENTIALS && !files &&
+	    !json_str_is(m.key, "envVars")) /* of masks, which are not made here */
+		return json_str_is(m.key, "allowPlaintextInject") || json_str_is(m.key, "awsPairs") ||
+				       json_str_is(m.key, "sigv4") || (after && m.key <= after)
+			       ? NULL
+			       : m.key;
+	if (!json_is(m.value, JSON_ARRAY))
+		return after && m.value <= after ? NULL : m.value;
+	for (const struct json *v = json_first(m.value); v; v = json_next(m.value, v))
+		if ((!after || v > after) && !(type == SETTING_CREDENTIALS ? credential_fits(v, files ? "path" : "name")
+									   : json_is(v, JSON_STRING)))
+			return v;
+	return NULL;
 }
 
 const struct json *setting_misfit(const struct setting_key *key, const struct json *value, const struct json *after)
@@ -201,6 +235,12 @@ const struct json *setting_misfit(const struct setting_key *key, const struct js
 			if ((!after || v > after) && !element_fits(key->type, v))
 				return v;
 	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m)) {
+		if (key->type == SETTING_TEXT_LISTS || key->type == SETTING_CREDENTIALS) {
+			const struct json *part = member_misfit(key->type, m, after);
+			if (part)
+				return part;
+			continue;
+		}
 		if (after && m.value <= after)
 			continue;
 		if (key->type == SETTING_ENV && (!after || m.key > after)) { /* what setenv() takes */

@@ -22,6 +22,8 @@ enum setting_type {
 	SETTING_MAP,         /* an object with user-chosen member names */
 	SETTING_ENV,         /* an object of strings, numbers and booleans, its keys names of variables */
 	SETTING_LISTS,       /* an object of arrays, as hooks are */
+	SETTING_TEXT_LISTS,  /* an object of arrays of strings */
+	SETTING_CREDENTIALS, /* files and envVars: arrays of names, or of objects with one */
 	SETTING_TYPE_COUNT
 };
 

@@ -57,9 +57,9 @@ struct credential_wait {
 /* What is signed. All borrowed. */
 struct credential_request {
 	const char *method, *url;
-	const char *const *headers; /* that are sent besides; those of AWS are signed */
-	struct str body_hash;       /* SHA-256 in hex; needed by CREDENTIAL_AWS alone */
-	const char *region;         /* of AWS, in place of that of the options; NULL: none */
+	const char *const *headers;   /* that are sent besides; those of AWS are signed */
+	struct str body_hash;         /* SHA-256 in hex; needed by CREDENTIAL_AWS alone */
+	const char *region, *service; /* of AWS, in place of those of the options; NULL: none */
 };
 
 struct credential *credential_new(enum credential_kind kind, const struct credential_options *options);

@@ -4,11 +4,9 @@
  * one request (single sign-on, roles). */
 #include "core/credential/credential_int.h"
 #include "core/credential/sigv4.h"
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/crypto.h>
 #include "lib/base/id.h"
 #include "lib/io/file.h"
-#include "lib/io/url.h"
 
 #define ROLES_PATH "/latest/meta-data/iam/security-credentials/"
 
@@ -22,30 +20,29 @@ static void aws_sign(struct credential *c, const struct credential_request *r, s
 	time_t clock = (time_t)now_s;
 	char stamp[20];
 	struct tm tm;
-	struct url url;
-	struct err err = { 0 };
 	size_t n = str_count(r->headers), count = 0, out = 0;
 	const char **to_sign = arena_calloc(a, (n + 6) * sizeof *to_sign);
 
 	strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&clock, &tm));
-	if (url_parse(a, r->url, &url, &err) < 0)
-		return;
 	headers[out++] = arena_printf(a, "x-amz-date: %s", stamp);
 	headers[out++] = arena_printf(a, "x-amz-content-sha256: " STR_FMT, STR_ARG(r->body_hash));
 	if (c->session)
 		headers[out++] = arena_printf(a, "x-amz-security-token: %s", c->session);
 	for (size_t i = 0; i < out; i++)
 		to_sign[count++] = headers[i];
-	to_sign[count++] = url.usual_port ? arena_printf(a, "host: %s", url.host)
-					  : arena_printf(a, "host: %s:%s", url.host, url.port);
+	/* Host and path as they are sent: the usual port is left out. */
+	bool tls = str_starts(str_from(r->url), STR("https://"));
+	const char *host = r->url + strlen(tls ? "https://" : "http://"), *path = strchr(host, '/');
+	int host_n = (int)(path ? (size_t)(path - host) : strcspn(host, "?"));
+	int port_n = (int)strlen(tls ? ":443" : ":80");
+	if (host_n > port_n && !memcmp(host + host_n - port_n, tls ? ":443" : ":80", (size_t)port_n))
+		host_n -= port_n;
+	to_sign[count++] = arena_printf(a, "host: " STR_FMT, host_n, host);
 	for (size_t i = 0; i < n; i++) {
 		struct str line = str_from(r->headers[i]);
 		if (!strncasecmp(line.p, "content-type:", 13) || !strncasecmp(line.p, "x-amz", 5))
 			to_sign[count++] = line.p;
 	}
-	/* The path as it is sent: url_parse may have rewritten it. */
-	const char *from = strstr(r->url, "://");
-	const char *path = from ? strchr(from + 3, '/') : NULL;
 	const char *query = path ? strchr(path, '?') : NULL;
 	headers[out++] = arena_printf(
 		a, "authorization: %s",
@@ -59,7 +56,7 @@ static void aws_sign(struct credential *c, const struct credential_request *r, s
 						       .key_id = c->key_id,
 						       .secret = c->secret,
 						       .region = r->region ? r->region : c->options.region,
-						       .service = c->options.service,
+						       .service = r->service ? r->service : c->options.service,
 						       .time = stamp,
 						       .kept = &c->signing_key }));
 }
@@ -283,13 +280,17 @@ const struct credential_ops credential_aws_ops = { .fetch = aws_fetch, .sign = a
 
 void percent_encode(struct buf *out, struct str text, const char *kept)
 {
-	static const char unreserved[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+	size_t from = 0;
 
-	for (size_t i = 0; i < text.n; i++)
-		if (char_in(text.p[i], unreserved) || char_in(text.p[i], kept))
-			buf_addch(out, text.p[i]);
-		else
-			buf_addf(out, "%%%02X", (unsigned char)text.p[i]);
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
+		if (char_is_alnum(c) || char_in(c, "-._~") || char_in(c, kept))
+			continue;
+		buf_add(out, text.p + from, i - from);
+		buf_addf(out, "%%%02X", (unsigned char)c);
+		from = i + 1;
+	}
+	buf_add(out, text.p + from, text.n - from);
 }
 
 /* Without empty segments, "." and "..", each segment encoded. */
@@ -384,27 +385,54 @@ static void add_headers(struct arena *a, struct buf *out, const char *const *hea
 	qsort(pairs, count, sizeof *pairs, compare_pairs);
 	for (size_t i = 0; i < count; i++) {
 		bool same = i && str_eq(pairs[i].name, pairs[i - 1].name);
-		if (same)
-			buf_addch(out, ',');
-		else
-			buf_addf(out, "%s" STR_FMT ":", i ? "\n" : "", STR_ARG(pairs[i].name));
-		if (!same)
-			buf_addf(ret_names, "%s" STR_FMT, i ? ";" : "", STR_ARG(pairs[i].name));
-		for (size_t k = 0; k < pairs[i].value.n; k++) {
-			char c = pairs[i].value.p[k];
-			bool blank = c == ' ' || c == '\t';
-			if (!blank || (pairs[i].value.p[k - 1] != ' ' && pairs[i].value.p[k - 1] != '\t'))
-				buf_addch(out, blank ? ' ' : c);
+		if (!same) {
+			buf_addstr(out, i ? "\n" : "");
+			buf_append(out, pairs[i].name);
+			buf_addstr(ret_names, i ? ";" : "");
+			buf_append(ret_names, pairs[i].name);
+		}
+		buf_addch(out, same ? ',' : ':');
+		for (struct str rest = pairs[i].value; rest.n;) {
+			size_t n = MIN(strcspn(rest.p, " \t"), rest.n), blanks = strspn(rest.p + n, " \t");
+			buf_add(out, rest.p, n);
+			if (n == rest.n)
+				break;
+			buf_addch(out, ' ');
+			rest = (struct str){ rest.p + n + blanks, rest.n - n - blanks };
 		}
 	}
 	buf_addch(out, '\n');
 }
 
-static void hmac(const unsigned char *key, size_t n, const char *text, unsigned char out[SHA256_BYTES])
+static void hmac_init(struct sigv4_key *k, const void *key, size_t n)
 {
-	unsigned size = SHA256_BYTES;
+	unsigned char block[SHA256_CBLOCK] = { 0 };
 
-	(void)HMAC(EVP_sha256(), key, (int)n, (const unsigned char *)text, strlen(text), out, &size);
+	if (n > sizeof block)
+		(void)SHA256(key, n, block);
+	else
+		memcpy(block, key, n);
+	for (size_t i = 0; i < sizeof block; i++)
+		block[i] ^= 0x36;
+	(void)SHA256_Init(&k->inner);
+	(void)SHA256_Update(&k->inner, block, sizeof block);
+	for (size_t i = 0; i < sizeof block; i++)
+		block[i] ^= 0x36 ^ 0x5c;
+	(void)SHA256_Init(&k->outer);
+	(void)SHA256_Update(&k->outer, block, sizeof block);
+	OPENSSL_cleanse(block, sizeof block);
+}
+
+static void hmac(const struct sigv4_key *k, const char *text, unsigned char out[SHA256_DIGEST_LENGTH])
+{
+	SHA256_CTX state = k->inner;
+
+	(void)SHA256_Update(&state, text, strlen(text));
+	(void)SHA256_Final(out, &state);
+	state = k->outer;
+	(void)SHA256_Update(&state, out, SHA256_DIGEST_LENGTH);
+	(void)SHA256_Final(out, &state);
+	OPENSSL_cleanse(&state, sizeof state);
 }
 
 void sigv4_key_clear(struct sigv4_key *k)
@@ -412,24 +440,26 @@ void sigv4_key_clear(struct sigv4_key *k)
 	if (k->of.p)
 		OPENSSL_cleanse(k->of.p, k->of.cap);
 	buf_release(&k->of);
-	OPENSSL_cleanse(k->bytes, sizeof k->bytes);
+	OPENSSL_cleanse(k, sizeof *k);
 }
 
 /* Its description begins with the key of the first HMAC. */
 static void sigv4_key_fit(struct sigv4_key *k, const struct sigv4_request *r, const char *date)
 {
+	const char *const steps[] = { date, r->region, r->service, "aws4_request" };
 	struct sigv4_key fresh = { 0 };
-	unsigned char next[SHA256_BYTES];
+	unsigned char next[SHA256_DIGEST_LENGTH];
 
 	buf_addf(&fresh.of, "AWS4%s%c%s%c%s%c%s", r->secret, 0, date, 0, r->region, 0, r->service);
 	if (str_eq(buf_str(&fresh.of), buf_str(&k->of))) {
 		sigv4_key_clear(&fresh);
 		return;
 	}
-	hmac((const unsigned char *)fresh.of.p, strlen(fresh.of.p), date, next);
-	hmac(next, sizeof next, r->region, fresh.bytes);
-	hmac(fresh.bytes, sizeof fresh.bytes, r->service, next);
-	hmac(next, sizeof next, "aws4_request", fresh.bytes);
+	hmac_init(&fresh, fresh.of.p, strlen(fresh.of.p));
+	for (size_t i = 0; i < COUNT_OF(steps); i++) {
+		hmac(&fresh, steps[i], next);
+		hmac_init(&fresh, next, sizeof next);
+	}
 	OPENSSL_cleanse(next, sizeof next);
 	sigv4_key_clear(k);
 	*k = fresh;
@@ -442,7 +472,7 @@ const char *sigv4_sign(struct arena *a, const struct sigv4_request *r)
 	AUTO_BUF struct buf names = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf out = { 0 };
-	unsigned char digest[SHA256_BYTES];
+	unsigned char digest[SHA256_DIGEST_LENGTH];
 	char hex[SHA256_HEX + 1];
 	char date[9];
 
@@ -468,12 +498,12 @@ const char *sigv4_sign(struct arena *a, const struct sigv4_request *r)
 	buf_addch(&request, '\n');
 	add_headers(a, &request, r->headers, &names);
 	buf_addf(&request, "\n%s\n" STR_FMT, names.p ? names.p : "", STR_ARG(r->body_hash));
-	(void)EVP_Digest(request.p, request.n, digest, NULL, EVP_sha256(), NULL);
+	(void)SHA256((const unsigned char *)request.p, request.n, digest);
 	buf_addf(&text, "AWS4-HMAC-SHA256\n%s\n%s/%s/%s/aws4_request\n", r->time, date, r->region, r->service);
 	hex_encode(digest, sizeof digest, hex);
 	buf_addstr(&text, hex);
 	sigv4_key_fit(signing, r, date);
-	hmac(signing->bytes, sizeof signing->bytes, text.p, digest);
+	hmac(signing, text.p, digest);
 	sigv4_key_clear(&own);
 	buf_addf(&out, "AWS4-HMAC-SHA256 Credential=%s/%s/%s/%s/aws4_request, SignedHeaders=%s, Signature=", r->key_id,
 		 date, r->region, r->service, names.p ? names.p : "");

@@ -2,16 +2,20 @@
  * sigv4.h - AWS Signature Version 4 in the Authorization header. Own code: libcurl signs read bodies, encoded paths and removed
  * headers wrongly. */
 #pragma once
+/* The plain functions of OpenSSL: their state can be copied, and they do not look up the algorithm for each hash, which costs as
+ * much as hashing several kilobytes. */
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
 
-enum { SHA256_HEX = 64, SHA256_BYTES = 32 };
+enum { SHA256_HEX = 2 * SHA256_DIGEST_LENGTH };
 
 /* The key that signs, good for a secret, a day, a region and a service. Kept between requests: making it is four of the
  * five HMACs of a signature. */
 struct sigv4_key {
-	struct buf of; /* what it was made of */
-	unsigned char bytes[SHA256_BYTES];
+	struct buf of;           /* what it was made of */
+	SHA256_CTX inner, outer; /* an HMAC that has read the key */
 };
 void sigv4_key_clear(struct sigv4_key *k); /* nothing of it stays in memory */
 

@@ -27,6 +27,9 @@ enum event_kind {
 	EVENT_COMPACTING,
 	EVENT_COMPACTED,
 	EVENT_MEMBER_STATE, /* task->member is the new one */
+	EVENT_SANDBOX_VIOLATION,
+	EVENT_TOOL_PROGRESS,
+	EVENT_QUESTION_CLOSED,
 };
 
 /* The agent of an event. Members may be NULL. */
@@ -83,6 +86,7 @@ struct event {
 	const char *id;   /* of the call */
 	struct str text;
 	bool is_error;
+	uint64_t lines; /* EVENT_TOOL_PROGRESS: that it has printed */
 
 	/* EVENT_MESSAGE */
 	bool from_model; /* a block of an answer; otherwise a tool result */
@@ -94,8 +98,8 @@ struct event {
 
 	struct str raw; /* EVENT_DELTA: the raw API event; empty for decoded text */
 
+	struct str why; /* EVENT_PERMISSION_ASKED, EVENT_SANDBOX_VIOLATION */
 	/* EVENT_PERMISSION_ASKED */
-	struct str why;
 	const char *const *rules; /* rules that would allow it */
 	size_t rule_count;
 	bool offers_edits; /* the answer may also accept edits from then on */

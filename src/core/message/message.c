@@ -14,6 +14,7 @@ struct segment *segment_new(enum segment_kind kind, struct str json)
 	s->len = (uint32_t)json.n;
 	s->kind = (uint8_t)kind;
 	s->markable = kind != SEGMENT_THINKING && kind != SEGMENT_UNSENT;
+	s->origin = kind == SEGMENT_THINKING ? ORIGIN_UNKNOWN : ORIGIN_NONE;
 	memcpy(s->bytes, json.p, json.n);
 	return s;
 }
@@ -82,6 +83,14 @@ struct segment *segment_from_json(const struct json *block)
 		i++; /* the character behind the backslash */
 	}
 	return s;
+}
+
+void segment_set_origin(struct segment *s, uint16_t origin)
+{
+	if (s->kind != SEGMENT_THINKING && s->kind != SEGMENT_UNSENT)
+		return;
+	s->kind = SEGMENT_THINKING;
+	s->origin = origin;
 }
 
 struct segment *segment_text(struct str text)
@@ -157,6 +166,7 @@ void head_unref(struct head *h)
 	map_remove(&h->pool->heads, h->bytes);
 	for (int i = 0; i < TRANSLATIONS; i++)
 		translation_free(h->translations[i]);
+	free(h->hash);
 	free(h);
 }
 

@@ -45,12 +45,16 @@ enum segment_kind {
 			   recorded; sent only to servers that want it back */
 };
 
+/* The place and model that a block of thinking came from, as a number of two bytes */
+enum { ORIGIN_NONE, ORIGIN_UNKNOWN, ORIGIN_FIRST, ORIGIN_SEVERAL = UINT16_MAX };
+
 struct segment {
 	uint32_t refs;
 	uint32_t len;
-	uint8_t kind;  /* enum segment_kind */
-	bool markable; /* may carry cache_control: all but thinking */
-	char bytes[];  /* a JSON object; a mark goes in before its last byte */
+	uint8_t kind;    /* enum segment_kind */
+	bool markable;   /* may carry cache_control: all but thinking */
+	uint16_t origin; /* of thinking; ORIGIN_NONE: it is none */
+	char bytes[];    /* a JSON object; a mark goes in before its last byte */
 };
 
 /* json: one complete JSON object, valid UTF-8, trusted. Copies it. Returns owned with one reference. */
@@ -76,6 +80,9 @@ static inline struct str segment_json(const struct segment *s)
  * \ufffd and cache marks of other programs are removed. NULL if it is not an object with a type, or an empty text
  * block. */
 struct segment *segment_from_json(const struct json *block);
+
+/* Thinking of the Messages API goes back to that place and model, and to no other, also if it is not signed. Ignores other blocks. */
+void segment_set_origin(struct segment *s, uint16_t origin);
 
 /* Blocks of our own. Text is any bytes; invalid UTF-8 is repaired. */
 struct segment *segment_text(struct str text);
@@ -105,6 +112,7 @@ struct head {
 	enum cache_marks marks;
 	struct str bytes;                               /* up to and including the bracket that opens the messages */
 	struct translation *translations[TRANSLATIONS]; /* owned; made at the first use by that API; NULL: none */
+	void *hash;                                     /* of signatures (http_endpoint.c); freed with it; NULL: none */
 };
 
 /* Copies the bytes if they are new. Returns a reference. */

@@ -39,8 +39,9 @@ struct block transcript_block(const struct transcript *t, uint32_t i)
 
 	if (i >= packed) {
 		const struct tail_block *b = &t->tail[i - packed];
-		return (struct block){ segment_json(b->segment), b->role, b->segment->kind, b->segment->markable,
-				       thought_json(b->thought) };
+		return (struct block){ segment_json(b->segment), b->role,
+				       b->segment->kind,         b->segment->markable,
+				       b->segment->origin,       thought_json(b->thought) };
 	}
 	/* Searched from the end: callers ask for the newest blocks. */
 	uint32_t k = t->packed_chunk_count - 1;
@@ -48,9 +49,12 @@ struct block transcript_block(const struct transcript *t, uint32_t i)
 		k--;
 	const struct packed_chunk *s = t->packed_chunks[k];
 	const struct packed_block *b = &s->blocks[i - s->before];
-	return (struct block){
-		{ s->bytes + b->start, b->end - b->start }, b->role, b->kind, b->markable, thought_json(b->thought)
-	};
+	return (struct block){ { s->bytes + b->start, b->end - b->start },
+			       b->role,
+			       b->kind,
+			       b->markable,
+			       b->origin,
+			       thought_json(b->thought) };
 }
 
 static enum role role_of(const struct transcript *t, uint32_t i)
@@ -60,17 +64,19 @@ static enum role role_of(const struct transcript *t, uint32_t i)
 	return i >= packed ? t->tail[i - packed].role : transcript_block(t, i).role;
 }
 
-struct str transcript_opening(const struct transcript *t, uint32_t i)
+struct str role_opening(int before, enum role role)
 {
 	static const struct str first[] = { { "{\"role\":\"user\",\"content\":[", 26 },
 					    { "{\"role\":\"assistant\",\"content\":[", 31 } };
 	static const struct str next[] = { { "]},{\"role\":\"user\",\"content\":[", 29 },
 					   { "]},{\"role\":\"assistant\",\"content\":[", 34 } };
-	enum role role = role_of(t, i);
 
-	if (i == 0)
-		return first[role];
-	return role_of(t, i - 1) == role ? STR(",") : next[role];
+	return before < 0 ? first[role] : before == (int)role ? STR(",") : next[role];
+}
+
+static struct str transcript_opening(const struct transcript *t, uint32_t i)
+{
+	return role_opening(i ? (int)role_of(t, i - 1) : -1, role_of(t, i));
 }
 
 static uint64_t sent_size(const struct transcript *t, uint32_t i)
@@ -151,7 +157,10 @@ static void pack_tail(struct transcript *t)
 		chunk_add(s, transcript_opening(t, s->before + i));
 		s->blocks[i] = (struct packed_block){ (uint32_t)s->len,         (uint32_t)s->len + segment->len,
 						      (uint8_t)t->tail[i].role, segment->kind,
-						      segment->markable,        t->tail[i].thought };
+						      segment->markable,        segment->origin,
+						      t->tail[i].thought };
+		if (segment->origin)
+			s->origin = !s->origin || s->origin == segment->origin ? segment->origin : ORIGIN_SEVERAL;
 		chunk_add(s, segment_json(segment));
 	}
 	for (uint32_t i = 0; i < s->count; i++)
@@ -180,156 +189,4 @@ void transcript_fork(struct transcript *t, struct transcript *ret_child)
 		ret_child->packed_chunks[i] = t->packed_chunks[i];
 		t->packed_chunks[i]->refs++;
 	}
-}
-
-/* ---- the body of a request: head, packed chunks and tail, with cache marks put in on the way --------------------- */
-
-static const struct str mark_texts[] = {
-	[MARKS_USUAL] = { ",\"cache_control\":{\"type\":\"ephemeral\"}", 37 },
-	[MARKS_HOUR] = { ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}", 48 },
-	[MARKS_NONE] = { "", 0 },
-};
-static const struct str end_text = { TRANSCRIPT_CLOSING "]}", 4 };
-
-/* Adds the nearest markable block at or before i, keeping the list ascending and without doubles. */
-static void add_mark(struct body *b, uint32_t i)
-{
-	if (i >= b->count)
-		return;
-	while (!transcript_block(b->transcript, i).markable) {
-		if (i == 0)
-			return;
-		i--;
-	}
-	uint32_t place = 0;
-	while (place < b->mark_count && b->marks[place] < i)
-		place++;
-	if (place < b->mark_count && b->marks[place] == i)
-		return;
-	memmove(&b->marks[place + 1], &b->marks[place], (b->mark_count - place) * sizeof *b->marks);
-	b->marks[place] = i;
-	b->mark_count++;
-}
-
-void body_init(struct body *b, struct head *head, const struct transcript *t, uint32_t previous)
-{
-	*b = (struct body){ .head = head, .transcript = t, .count = transcript_count(t) };
-	if (head->marks != MARKS_NONE) {
-		add_mark(b, previous);
-		add_mark(b, t->forked_at ? t->forked_at - 1 : UINT32_MAX);
-		add_mark(b, b->count ? b->count - 1 : UINT32_MAX);
-	}
-	b->size = head->bytes.n + t->bytes + b->mark_count * mark_texts[head->marks].n + end_text.n;
-}
-
-void body_remind(struct body *b, struct str block)
-{
-	if (!block.n || !b->count || transcript_block(b->transcript, b->count - 1).role != ROLE_USER)
-		return;
-	b->reminder = block;
-	b->size += block.n;
-}
-
-void body_rewind(struct body *b)
-{
-	b->part = BODY_HEAD;
-	b->at = b->next_mark = 0;
-	b->offset = b->mark_offset = 0;
-}
-
-/* The text of the current part. */
-static struct str part_text(const struct body *b)
-{
-	const struct transcript *t = b->transcript;
-	uint32_t packed = transcript_packed_count(t);
-
-	switch (b->part) {
-	case BODY_HEAD:
-		return b->head->bytes;
-	case BODY_PACKED:
-		return (struct str){ t->packed_chunks[b->at]->bytes, t->packed_chunks[b->at]->len };
-	case BODY_OPENING:
-		return transcript_opening(t, packed + b->at);
-	case BODY_BLOCK:
-		return segment_json(t->tail[b->at].segment);
-	case BODY_REMINDER:
-		return b->reminder.n ? b->reminder : STR("");
-	case BODY_END:
-		return end_text;
-	default:
-		return STR("");
-	}
-}
-
-/* Where in the part the next mark goes: just before the closing brace of its block. SIZE_MAX: not in this part. */
-static size_t mark_place(const struct body *b)
-{
-	const struct transcript *t = b->transcript;
-	uint32_t block = b->next_mark < b->mark_count ? b->marks[b->next_mark] : UINT32_MAX;
-
-	if (b->part == BODY_PACKED) {
-		const struct packed_chunk *s = t->packed_chunks[b->at];
-		if (block - s->before < s->count)
-			return s->blocks[block - s->before].end - 1;
-	}
-	if (b->part == BODY_BLOCK && block == transcript_packed_count(t) + b->at)
-		return t->tail[b->at].segment->len - 1;
-	return SIZE_MAX;
-}
-
-static void body_next_part(struct body *b)
-{
-	const struct transcript *t = b->transcript;
-	uint32_t tail = b->count - transcript_packed_count(t);
-
-	b->offset = 0;
-	switch (b->part) {
-	case BODY_OPENING:
-		b->part = BODY_BLOCK;
-		return;
-	case BODY_PACKED:
-		if (++b->at < t->packed_chunk_count)
-			return;
-		b->at = 0;
-		b->part = tail ? BODY_OPENING : BODY_REMINDER;
-		return;
-	case BODY_BLOCK:
-		b->part = ++b->at < tail ? BODY_OPENING : BODY_REMINDER;
-		return;
-	case BODY_HEAD:
-		b->part = t->packed_chunk_count ? BODY_PACKED : tail ? BODY_OPENING : BODY_REMINDER;
-		return;
-	case BODY_REMINDER:
-		b->part = BODY_END;
-		return;
-	default:
-		b->part = BODY_OVER;
-	}
-}
-
-size_t body_read(struct body *b, char *out, size_t room)
-{
-	size_t done = 0;
-
-	while (done < room && b->part != BODY_OVER) {
-		struct str text = part_text(b), run;
-		size_t mark_at = mark_place(b);
-		if (b->offset == mark_at) {
-			struct str mark = mark_texts[b->head->marks];
-			run = (struct str){ mark.p + b->mark_offset, MIN(mark.n - b->mark_offset, room - done) };
-			b->mark_offset += run.n;
-			if (b->mark_offset == mark.n) {
-				b->mark_offset = 0;
-				b->next_mark++;
-			}
-		} else {
-			run = (struct str){ text.p + b->offset, MIN(MIN(text.n, mark_at) - b->offset, room - done) };
-			b->offset += run.n;
-			if (b->offset == text.n)
-				body_next_part(b);
-		}
-		memcpy(out + done, run.p, run.n);
-		done += run.n;
-	}
-	return done;
 }

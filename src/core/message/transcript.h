@@ -12,6 +12,7 @@ struct block {
 	enum role role;
 	enum segment_kind kind;
 	bool markable;
+	uint16_t origin;    /* of thinking */
 	struct str thought; /* unsent thinking of this block, which only some APIs take back: JSON objects with commas
 			       between them; may be empty */
 };
@@ -21,6 +22,7 @@ struct packed_chunk {
 	uint32_t refs;
 	uint32_t before; /* blocks before it */
 	uint32_t count;
+	uint16_t origin; /* of all its thinking; ORIGIN_NONE: it has none */
 	struct packed_block *blocks;
 	struct translation *translations[TRANSLATIONS]; /* owned; made at the first use by that API; NULL: none */
 	size_t len;
@@ -31,6 +33,7 @@ struct packed_block {
 	uint32_t start, end; /* of its JSON in the chunk's bytes */
 	uint8_t role, kind;
 	bool markable;
+	uint16_t origin;
 	struct segment *thought; /* owned; NULL: none */
 };
 
@@ -75,36 +78,6 @@ void transcript_pack(struct transcript *t);
 /* *ret_child, which must be empty, shares all blocks of t. Packs t: not while a body reads it. */
 void transcript_fork(struct transcript *t, struct transcript *ret_child);
 
-/* For writers of the tail: the bytes before block i. */
-struct str transcript_opening(const struct transcript *t, uint32_t i);
+/* The bytes before a block of this role; before: the role of the block in front of it, -1: it is the first one. */
+struct str role_opening(int before, enum role role);
 #define TRANSCRIPT_CLOSING "]}" /* ends the last message */
-
-/* ---- the body of a request, streamed and never built in memory (docs/internals/transcript.md) ---------------------- */
-
-enum { BODY_MARKS = 3 };
-
-struct body {
-	struct head *head; /* borrowed */
-	const struct transcript
-		*transcript;        /* borrowed; while the body is read its tail may grow, but not shrink below count */
-	uint32_t count;             /* blocks to send */
-	uint64_t size;              /* bytes of the whole body */
-	uint32_t marks[BODY_MARKS]; /* block numbers with a cache mark, ascending */
-	uint32_t mark_count;
-	struct str reminder; /* borrowed; after the last block, in this request only */
-	/* read position */
-	enum { BODY_HEAD, BODY_PACKED, BODY_OPENING, BODY_BLOCK, BODY_REMINDER, BODY_END, BODY_OVER } part;
-	uint32_t at;        /* shelf, or block of the tail */
-	uint32_t next_mark; /* the next mark to write */
-	size_t offset;      /* within the part; bytes of marks do not count */
-	size_t mark_offset; /* within a mark that is being written */
-};
-
-/* All current blocks of the transcript. previous: the last marked block of this agent's previous request, or
- * UINT32_MAX. */
-void body_init(struct body *b, struct head *head, const struct transcript *t, uint32_t previous);
-/* Appends a text block (with a leading comma) that is not part of the conversation. Does nothing without text, or if
- * the last block is not the user's. Call before the first read. */
-void body_remind(struct body *b, struct str block);
-size_t body_read(struct body *b, char *out, size_t room); /* 0 at the end */
-void body_rewind(struct body *b);

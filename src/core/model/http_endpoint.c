@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * http_endpoint.c - see http_endpoint.h. */
 #include "core/model/http_endpoint.h"
-#include <openssl/evp.h>
 #include "core/credential/sigv4.h"
 
 enum { MOST_LESSONS = 6 }; /* of one request */
@@ -258,9 +257,6 @@ static void explain_failure(struct model_call *call)
 	else if (f->kind == FAIL_TLS)
 		snprintf(end, room, " (%s; SSL_CERT_FILE or NODE_EXTRA_CA_CERTS names the certificate of your company)",
 			 p->base);
-	else if (f->kind == FAIL_STATUS && f->status == 400 &&
-		 str_has(buf_str(&call->error_body), STR("`signature` in `thinking`")))
-		snprintf(end, room, " (the conversation has thinking of another place or account: /compact drops it)");
 	else if (f->kind == FAIL_STATUS && f->status == 407)
 		snprintf(end, room, " (the proxy of %s wants a login: http://USER:PASSWORD@HOST)",
 			 proxy ? proxy : "http_proxy");
@@ -304,6 +300,7 @@ static struct http_call *http_call_new(struct http_endpoint *p, struct model_cal
 	c->url =
 		arena_printf(&c->arena, "%s%s%s%s", p->base, wire->path, p->query ? "?" : "", p->query ? p->query : "");
 	call->transfer = c;
+	call->answer.origin = ORIGIN_NONE;
 	call->explain = explain_failure;
 	if (p->extra_body && p->extra_body->count) {
 		struct str extra = json_raw(p->extra_body);
@@ -427,22 +424,41 @@ static void rewind_body(void *data)
 	c->wire->rewind(c);
 }
 
-static struct str body_hash(struct http_call *c)
-{
-	EVP_MD_CTX *context = EVP_MD_CTX_new();
-	unsigned char digest[SHA256_HEX / 2];
-	char bytes[16 << 10];
+/* The hash of what all requests with one head begin with, kept with the head: it is most of a short conversation. */
+struct head_hash {
+	SHA256_CTX state;
 	size_t n;
+	char beginning[]; /* that the place puts in front of the head */
+};
 
-	(void)EVP_DigestInit_ex(context, EVP_sha256(), NULL);
-	while ((n = read_body(c, bytes, sizeof bytes)))
-		(void)EVP_DigestUpdate(context, bytes, n);
-	(void)EVP_DigestFinal_ex(context, digest, NULL);
-	EVP_MD_CTX_free(context);
+static void body_hash(struct http_call *c, char hex[SHA256_HEX + 1])
+{
+	struct head *head = c->call->body.head;
+	struct head_hash *kept = head->hash;
+	bool known = kept && str_eq(c->beginning, (struct str){ kept->beginning, kept->n });
+	SHA256_CTX state;
+	unsigned char digest[SHA256_DIGEST_LENGTH];
+	char bytes[16 << 10];
+
+	(void)SHA256_Init(&state);
+	while (true) {
+		size_t most = c->offset < c->fixed ? MIN(sizeof bytes, c->fixed - c->offset) : sizeof bytes;
+		size_t n = read_body(c, bytes, most);
+		if (!n)
+			break;
+		if (!known || c->offset > c->fixed)
+			(void)SHA256_Update(&state, bytes, n);
+		else
+			state = kept->state;
+		if (known || c->offset != c->fixed)
+			continue;
+		head->hash = kept = xrealloc(kept, sizeof *kept + c->beginning.n);
+		*kept = (struct head_hash){ state, c->beginning.n };
+		memcpy(kept->beginning, c->beginning.n ? c->beginning.p : "", c->beginning.n);
+	}
+	(void)SHA256_Final(digest, &state);
 	rewind_body(c);
-	char *hex = arena_alloc(&c->arena, SHA256_HEX + 1);
 	hex_encode(digest, sizeof digest, hex);
-	return (struct str){ hex, SHA256_HEX };
 }
 
 static void http_call_send(struct http_call *c)
@@ -450,27 +466,30 @@ static void http_call_send(struct http_call *c)
 	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
 	struct http_endpoint *p = c->server;
 	struct model_call *call = c->call;
+	AUTO_ARENA struct arena a = { 0 }; /* the transfer copies them, and is what a waiting request holds */
 	size_t n = p->header_count;
-	const char **headers =
-		arena_alloc(&c->arena, (n + CREDENTIAL_MOST_HEADERS + WIRE_MOST_HEADERS + 4) * sizeof *headers);
+	char hash[SHA256_HEX + 1];
+	const char **headers = arena_alloc(&a, (n + CREDENTIAL_MOST_HEADERS + WIRE_MOST_HEADERS + 4) * sizeof *headers);
 	struct credential_request request = {
 		.method = "POST", .url = c->url, .headers = p->headers, .region = c->region
 	};
 	struct err err = { 0 };
 
 	memcpy(headers, p->headers, n * sizeof *headers);
-	if (credential_needs_hash(p->endpoint.credential))
-		request.body_hash = body_hash(c);
-	credential_sign(p->endpoint.credential, &request, &c->arena, headers + n, &c->generation);
+	if (credential_needs_hash(p->endpoint.credential)) {
+		body_hash(c, hash);
+		request.body_hash = (struct str){ hash, SHA256_HEX };
+	}
+	credential_sign(p->endpoint.credential, &request, &a, headers + n, &c->generation);
 	n += str_count(headers + n);
 	for (size_t i = 0; c->own_headers[i]; i++)
 		headers[n++] = c->own_headers[i];
 	if (call->agent[0])
-		headers[n++] = arena_printf(&c->arena, "x-cadre-agent: %s", call->agent);
+		headers[n++] = arena_printf(&a, "x-cadre-agent: %s", call->agent);
 	if (call->parent_agent && call->agent[0])
-		headers[n++] = arena_printf(&c->arena, "x-claude-code-agent-id: %s", call->agent);
+		headers[n++] = arena_printf(&a, "x-claude-code-agent-id: %s", call->agent);
 	if (call->parent_agent && call->parent_agent[0])
-		headers[n++] = arena_printf(&c->arena, "x-claude-code-parent-agent-id: %s", call->parent_agent);
+		headers[n++] = arena_printf(&a, "x-claude-code-parent-agent-id: %s", call->parent_agent);
 	headers[n] = NULL;
 	if (!call->shard)
 		call->shard = http_pick_shard(p->client);

@@ -47,13 +47,14 @@ struct wire {
 
 /* What is known of one model at one place */
 struct model_quirks {
-	unsigned bits;           /* of wire.quirks */
-	int64_t limit;           /* most output tokens; 0: not known */
-	const struct wire *wire; /* in place of that of the place; NULL: none */
-	bool no_responses;       /* it was sent to the Responses API, which the server does not have */
-	bool forgets;            /* it cannot read reasoning that it encrypted before */
-	bool window_known;       /* the server said it, or the settings */
-	unsigned asks;           /* how often it was asked */
+	unsigned bits;               /* of wire.quirks */
+	int64_t limit;               /* most output tokens; 0: not known */
+	const struct wire *wire;     /* in place of that of the place; NULL: none */
+	bool no_responses;           /* it was sent to the Responses API, which the server does not have */
+	bool forgets;                /* it cannot read reasoning that it encrypted or signed before */
+	bool window_known;           /* the server said it, or the settings */
+	bool told_small, told_other; /* the user knows that its window is small, that another model answers */
+	unsigned asks;               /* how often it was asked */
 };
 
 struct http_endpoint {
@@ -89,6 +90,8 @@ struct http_call {
 	const char *region;                             /* of AWS, if it is not that of the endpoint; NULL: it is */
 	const char *own_headers[WIRE_MOST_HEADERS + 1]; /* set by begin; NULL-terminated */
 	uint64_t size;                                  /* of what read gives */
+	struct str beginning; /* what stands in place of the beginning of the head; may be empty */
+	size_t fixed;         /* bytes that all bodies with this head and beginning have; 0: not known */
 	/* http_endpoint.c */
 	uint64_t offset;  /* of the body with its extra members */
 	struct str extra; /* in place of the last byte that read gives; empty: none */

@@ -36,9 +36,9 @@ static const struct member members[] = {
 	{ NULL, ANY },
 };
 static const struct member model_members[] = {
-	{ "like", TEXT },     { "context", NUMBER }, { "maxOutput", NUMBER }, { "price", MAP },
-	{ "images", SWITCH }, { "thinking", TEXT },  { "responses", SWITCH }, { "quirks", LIST },
-	{ "effort", LIST },   { NULL, ANY },
+	{ "like", TEXT },     { "context", NUMBER },      { "maxOutput", NUMBER }, { "price", MAP },
+	{ "images", SWITCH }, { "thinking", TEXT },       { "responses", SWITCH }, { "quirks", LIST },
+	{ "effort", LIST },   { "reasoningField", TEXT }, { NULL, ANY },
 };
 
 /* Reports the first member that is unknown or of another type. */
@@ -102,10 +102,15 @@ static int read_place(struct places *p, struct str name, const struct json *valu
 		return err_set(err, ERR_USAGE, "%s: this name is taken", path);
 	if (check_members(value, members, path, err) < 0)
 		return -(int)err->kind;
-	for (struct json_member m = json_members(models); m.key; m = json_member_next(models, m))
-		if (check_members(m.value, model_members,
-				  arena_printf(a, "%s.models." STR_FMT, path, (int)m.key->len, m.key->text), err) < 0)
+	for (struct json_member m = json_members(models); m.key; m = json_member_next(models, m)) {
+		const char *at = arena_printf(a, "%s.models." STR_FMT, path, (int)m.key->len, m.key->text);
+		if (check_members(m.value, model_members, at, err) < 0)
 			return -(int)err->kind;
+		const struct json *field = json_get(m.value, "reasoningField");
+		if (field && !json_str_is(field, "reasoning") && !json_str_is(field, "reasoning_content"))
+			return err_set(err, ERR_USAGE, "%s.reasoningField is neither reasoning nor reasoning_content",
+				       at);
+	}
 	*place = own_provider;
 	place->name = arena_str(a, name).p;
 	place->own = value;
@@ -345,6 +350,11 @@ void place_own_quirks(const struct provider *place, const char *model, struct mo
 
 	for (const struct wire_quirk *q = place->wire->quirks; json_is(images, JSON_FALSE) && q && q->name; q++)
 		if (!strcmp(q->name, "noImages"))
+			ret->bits |= q->bit;
+	/* The member that its reasoning goes back in */
+	const struct json *field = place_model(place, model, "reasoningField");
+	for (const struct wire_quirk *q = place->wire->quirks; field && q && q->name; q++)
+		if (!strcmp(q->name, json_str_is(field, "reasoning") ? "echoReasoning" : "echo"))
 			ret->bits |= q->bit;
 	(void)json_i64(place_model(place, model, "maxOutput"), &ret->limit);
 	(void)read_quirks(place->wire, place_model(place, model, "quirks"), "", &ret->bits, NULL);

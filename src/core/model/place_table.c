@@ -133,8 +133,11 @@ static bool bedrock_is_regional(const struct places *at, const char *model)
 {
 	AUTO_ARENA struct arena a = { 0 };
 
-	if (str_starts(str_from(model), STR("claude-")))
-		return strcmp(prefix_of(&at->variables, aws_region(&a, &at->variables)), "global") != 0;
+	if (str_starts(str_from(model), STR("claude-"))) {
+		const char *prefix = at->bedrock_prefix ? at->bedrock_prefix
+							: prefix_of(&at->variables, aws_region(&a, &at->variables));
+		return strcmp(prefix, "global") != 0;
+	}
 	return str_has(str_from(model), STR(".anthropic.")) && !str_starts(str_from(model), STR("global."));
 }
 

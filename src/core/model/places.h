@@ -65,6 +65,7 @@ struct places {
 	const struct model_info *file; /* of the catalog that was installed; NULL: none */
 	size_t file_count;
 	struct variables variables; /* those of the settings count as well as the environment */
+	const char *bedrock_prefix; /* of its names, once Bedrock is open: the region may be in a file; NULL: not yet */
 	struct map facts;           /* "PLACE/NAME" -> struct model_fact */
 	struct arena arena;         /* holds all of it */
 	struct json_reader reader, override_reader;

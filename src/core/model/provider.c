@@ -5,6 +5,7 @@
 #include "core/model/http_endpoint.h"
 
 enum { MOST_TOOLS = 128 }; /* of OpenAI */
+enum { SMALL_WINDOW = 16384 };
 
 static const struct wire *const wire_table[] = { &wire_messages, &wire_invoke,    &wire_rawpredict,
 						 &wire_chat,     &wire_responses, &wire_gemini };
@@ -229,6 +230,8 @@ int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret
 					       model, p->name, usual->name, usual->name, model, why.text);
 			return -(int)err->kind;
 		}
+		if (p == &provider_bedrock)
+			e->places.bedrock_prefix = CONTAINER_OF(open, struct http_endpoint, endpoint)->prefix;
 		open->of = e;
 		open->loop = e->loop;
 		const char *retries = places_env(&e->places, "CLAUDE_CODE_MAX_RETRIES");
@@ -260,6 +263,36 @@ void endpoint_note_window(struct endpoint *e, const char *model, int64_t window,
 	struct model_quirks *quirks = http_endpoint_quirks(p, place_sent_name(places, model, &a));
 	quirks->limit = quirks->limit ? MIN(quirks->limit, window / 4) : window / 4;
 	quirks->window_known = true;
+}
+
+const char *endpoint_note_answer(struct endpoint *e, const char *model, const char *answered_by, int64_t head_tokens,
+				 struct arena *a)
+{
+	const struct places *places = e->of ? &e->of->places : NULL;
+	const struct provider *place = e->provider;
+	const char *text = NULL;
+
+	if (!places || !place->wire || !(place->local || place->own || place->wire == &wire_messages))
+		return NULL;
+	const char *sent = place_sent_name(places, model, a);
+	struct model_quirks *quirks = http_endpoint_quirks(CONTAINER_OF(e, struct http_endpoint, endpoint), sent);
+	/* DeepSeek and some gateways answer names of Claude with a model of their own. */
+	if (!quirks->told_other && place->wire == &wire_messages && str_starts(str_from(sent), STR("claude")) &&
+	    answered_by[0] && !str_has(str_from(answered_by), STR("claude"))) {
+		quirks->told_other = true;
+		text = arena_printf(a, "the server answers %s with another model: %s", sent, answered_by);
+	}
+	if (quirks->told_small || !(place->local || place->own))
+		return text;
+	struct model_info m = model_find(places, model);
+	if (m.context >= SMALL_WINDOW || !m.window_source)
+		return text;
+	quirks->told_small = true;
+	return arena_printf(
+		a,
+		"%s has a window of %lld tokens, and instructions and tools take about %lld of them: --tools "
+		"with a short list, or a larger context of the server, leaves more room",
+		sent, (long long)m.context, (long long)head_tokens);
 }
 
 void endpoints_set_most(struct endpoints *e, unsigned most)

@@ -11,7 +11,7 @@
 #include "lib/base/arena.h"
 #include "lib/io/http.h"
 #include "core/credential/credential.h"
-#include "core/message/transcript.h"
+#include "core/message/body.h"
 #include "core/wire/answer.h"
 #include "core/model/governor.h"
 #include "core/model/places.h"
@@ -99,6 +99,7 @@ struct endpoints {
 	/* Whether requests are allowed now; checked at lookup and before each request; NULL: always */
 	int (*admit)(void *data, const struct provider *p, struct err *err);
 	void *data;
+	bool allows_cut; /* an answer to a prompt that the server has cut counts */
 	struct map open; /* name of the place -> struct endpoint */
 };
 
@@ -106,5 +107,9 @@ struct endpoints {
 int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret_endpoint, struct err *err);
 /* The server said the window of a model; source: "asked", or "learned" from a refusal, where only a smaller one than known counts. */
 void endpoint_note_window(struct endpoint *e, const char *model, int64_t window, const char *source);
+/* What a user should know of an answer of this model, once per run and model; NULL: nothing. head_tokens: of instructions and tools. In
+ * the arena. */
+const char *endpoint_note_answer(struct endpoint *e, const char *model, const char *answered_by, int64_t head_tokens,
+				 struct arena *a);
 void endpoints_set_most(struct endpoints *e, unsigned most);
 void endpoints_close(struct endpoints *e); /* no call may run */

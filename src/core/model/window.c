@@ -5,20 +5,24 @@
 
 enum { ASK_MS = 2000, LARGEST_LIST = 8 << 20, MOST_ASKS = 3 };
 
+/* Where a server does not say it, its next row is asked. */
 static const struct {
 	const char *server, *path;
 	bool at_root; /* of the server: the base without its /v1 */
+	bool maximum; /* the question names the model; the answer is the most that it can have, not what it was loaded with */
 } dialects[] = {
-	{ "ollama", "/api/ps", true },          { "llamacpp", "/props", true },     { "vllm", "/models", false },
-	{ "lmstudio", "/api/v0/models", true }, { "openrouter", "/models", false }, { "litellm", "/model/info", true },
+	{ "ollama", "/api/ps", true, false },          { "ollama", "/api/show", true, true },
+	{ "llamacpp", "/props", true, false },         { "vllm", "/models", false, false },
+	{ "lmstudio", "/api/v1/models", true, false }, { "lmstudio", "/api/v0/models", true, false },
+	{ "openrouter", "/models", false, false },     { "litellm", "/model/info", true, false },
 };
 
 struct window_ask {
 	struct http_endpoint *server;
 	struct http_req *request;
+	size_t row;
 	char *model;
-	struct buf answer;
-	int status;
+	struct buf question, answer;
 };
 
 int64_t window_of(const struct json *entry)
@@ -36,7 +40,7 @@ int64_t window_of(const struct json *entry)
 /* The window of a model in the answer of its server; 0: it does not say. llama.cpp has one model and one object, the others a list. */
 static int64_t window_in_answer(struct str answer, struct str model)
 {
-	static const char *const lists[] = { "data", "models" }, *const names[] = { "id", "name", "model",
+	static const char *const lists[] = { "data", "models" }, *const names[] = { "id", "key", "name", "model",
 										    "model_name" };
 	static const char *const inner[] = { "model_info", "default_generation_settings" };
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -58,48 +62,85 @@ static int64_t window_in_answer(struct str answer, struct str model)
 			}
 	}
 	found = has_list ? found : root;
-	int64_t n = window_of(found);
+	/* LM Studio: what the model was loaded with, else what it can have */
+	const struct json *loaded = json_first(json_get(found, "loaded_instances"));
+	int64_t n = window_of(json_get(loaded, "config"));
+	n = n ? n : window_of(found);
 	for (size_t i = 0; i < COUNT_OF(inner) && !n; i++)
 		n = window_of(json_get(found, inner[i]));
+	/* Ollama: "qwen3.context_length" */
+	const struct json *info = json_get(found, "model_info");
+	for (struct json_member m = json_members(info); m.key && !n; m = json_member_next(info, m))
+		if (str_ends((struct str){ m.key->text, m.key->len }, STR(".context_length")))
+			(void)json_i64(m.value, &n);
 	return n;
 }
 
-static void on_head(struct http_req *r, int status)
+static void window_ask_free(struct window_ask *ask)
 {
-	((struct window_ask *)http_data(r))->status = status;
+	ask->server->ask = NULL;
+	buf_release(&ask->question);
+	buf_release(&ask->answer);
+	free(ask->model);
+	free(ask);
 }
 
-static bool on_data(struct http_req *r, const char *p, size_t n)
-{
-	buf_add(&((struct window_ask *)http_data(r))->answer, p, n);
-	return true;
-}
+static bool window_ask_send(struct window_ask *ask);
 
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
 	struct window_ask *ask = http_data(r);
 	struct http_endpoint *p = ask->server;
+	const char *server = dialects[ask->row].server;
+	bool maximum = dialects[ask->row].maximum;
 
 	(void)text;
-	if (error == HTTP_OK && ask->status == 200)
-		endpoint_note_window(&p->endpoint, ask->model,
-				     window_in_answer(buf_str(&ask->answer), str_from(ask->model)), "asked");
-	p->ask = NULL;
-	buf_release(&ask->answer);
-	free(ask->model);
-	free(ask);
+	int64_t n = error == HTTP_OK && http_status(r) == 200
+			    ? window_in_answer(buf_str(&ask->answer), str_from(ask->model))
+			    : 0;
+	endpoint_note_window(&p->endpoint, ask->model, n, maximum ? "learned" : "asked");
+	if (maximum) /* what it is loaded with is still to be asked */
+		http_endpoint_quirks(p, ask->model)->window_known = false;
+	bool next = !n && !p->closing && ++ask->row < COUNT_OF(dialects) && !strcmp(dialects[ask->row].server, server);
+	if (next && window_ask_send(ask))
+		return;
+	window_ask_free(ask);
 	if (p->closing)
 		loop_stop(p->endpoint.loop);
 }
 
+static bool window_ask_send(struct window_ask *ask)
+{
+	static const struct http_handlers handlers = { .on_done = on_done };
+	AUTO_ARENA struct arena a = { 0 };
+	struct http_endpoint *p = ask->server;
+	const char *headers[CREDENTIAL_MOST_HEADERS + 1] = { NULL };
+	const char *method = dialects[ask->row].maximum ? "POST" : "GET";
+	struct str root = str_from(p->base);
+	unsigned generation;
+
+	if (dialects[ask->row].at_root && str_ends(root, STR("/v1")))
+		root.n -= 3;
+	const char *url = arena_printf(&a, STR_FMT "%s", STR_ARG(root), dialects[ask->row].path);
+	credential_sign(p->endpoint.credential, &(struct credential_request){ .method = method, .url = url }, &a,
+			headers, &generation);
+	buf_clear(&ask->answer);
+	if (dialects[ask->row].maximum)
+		json_addf(&ask->question, "{model:'%s'}", ask->model);
+	struct http_request request = { .method = method,
+					.url = url,
+					.headers = headers,
+					.text = buf_str(&ask->question),
+					.answer = &ask->answer,
+					.stall_ms = ASK_MS,
+					.limit_bytes = LARGEST_LIST };
+	return http_start(p->client, &request, &handlers, ask, &ask->request, NULL) == 0;
+}
+
 void window_ask_start(struct http_endpoint *p, const char *model, struct model_quirks *quirks)
 {
-	static const struct http_handlers handlers = { on_head, NULL, on_data, on_done };
 	AUTO_ARENA struct arena a = { 0 };
 	const char *server = p->endpoint.provider->server;
-	struct str root = str_from(p->base);
-	const char *headers[CREDENTIAL_MOST_HEADERS + 1] = { NULL };
-	unsigned generation;
 	size_t i = 0;
 
 	while (server && i < COUNT_OF(dialects) && strcmp(server, dialects[i].server) != 0)
@@ -113,21 +154,9 @@ void window_ask_start(struct http_endpoint *p, const char *model, struct model_q
 	if (known && (!p->endpoint.provider->local || !strcmp(known, "settings")))
 		return; /* the catalog of a vendor is right; a local server may be started with less */
 	quirks->asks++; /* a model that is not loaded yet has none: its next requests ask again */
-	if (dialects[i].at_root && str_ends(root, STR("/v1")))
-		root.n -= 3;
-	const char *url = arena_printf(&a, STR_FMT "%s", STR_ARG(root), dialects[i].path);
-	credential_sign(p->endpoint.credential, &(struct credential_request){ .method = "GET", .url = url }, &a,
-			headers, &generation);
-	struct window_ask *ask = xnew(struct window_ask, .server = p, .model = xstrdup(model));
-	struct http_request request = {
-		.method = "GET", .url = url, .headers = headers, .stall_ms = ASK_MS, .limit_bytes = LARGEST_LIST
-	};
-	if (http_start(p->client, &request, &handlers, ask, &ask->request, NULL) < 0) {
-		free(ask->model);
-		free(ask);
-		return;
-	}
-	p->ask = ask;
+	p->ask = xnew(struct window_ask, .server = p, .row = i, .model = xstrdup(model));
+	if (!window_ask_send(p->ask))
+		window_ask_free(p->ask);
 }
 
 void window_ask_cancel(struct http_endpoint *p)

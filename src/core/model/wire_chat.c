@@ -326,6 +326,7 @@ static const struct wire_quirk chat_quirk_names[] = {
 	{ "shortIds", CHAT_SHORT_IDS },
 	{ "sessionKey", CHAT_SESSION_KEY },
 	{ "echo", CHAT_ECHO },
+	{ "echoReasoning", CHAT_ECHO_PLAIN },
 	{ "noReasoning", WIRE_NO_REASONING },
 	{ "noSummary", WIRE_NO_SUMMARY },
 	{ "effortHigh", WIRE_EFFORT_HIGH },

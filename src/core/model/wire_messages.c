@@ -10,8 +10,8 @@
 
 struct messages_call {
 	struct http_call http;
-	struct str beginning; /* instead of the first `skip` bytes of the body */
-	size_t skip, offset;
+	size_t skip;   /* bytes of the head that http.beginning replaces */
+	size_t offset; /* in the beginning */
 	struct event_stream frames;
 };
 
@@ -27,23 +27,21 @@ static const struct wire_quirk messages_quirks[] = {
 static size_t messages_read(struct http_call *c, char *out, size_t room)
 {
 	struct messages_call *m = CONTAINER_OF(c, struct messages_call, http);
-	size_t n = m->offset < m->beginning.n ? MIN(room, m->beginning.n - m->offset) : 0;
-	char skipped[1024];
+	size_t n = MIN(room, c->beginning.n - m->offset);
 
-	if (n) {
-		memcpy(out, m->beginning.p + m->offset, n);
-		m->offset += n;
-		return n;
-	}
-	for (; m->offset < m->beginning.n + m->skip; m->offset += n)
-		n = body_read(&c->call->body, skipped, MIN(sizeof skipped, m->beginning.n + m->skip - m->offset));
-	return body_read(&c->call->body, out, room);
+	if (n)
+		memcpy(out, c->beginning.p + m->offset, n);
+	m->offset += n;
+	return n + body_read(&c->call->body, out + n, room - n);
 }
 
 static void messages_rewind(struct http_call *c)
 {
-	CONTAINER_OF(c, struct messages_call, http)->offset = 0;
+	struct messages_call *m = CONTAINER_OF(c, struct messages_call, http);
+
+	m->offset = 0;
 	body_rewind(&c->call->body);
+	c->call->body.offset = m->skip;
 }
 
 static const char *betas_of(const struct http_call *c)
@@ -120,17 +118,32 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 			buf_addf(&out, STR_FMT "%s", (int)(next - end) - binds, end, binds ? BINDING_WORDS : "");
 		end = next;
 	}
-	m->beginning = arena_str(&m->http.arena, buf_str(&out));
+	m->http.beginning = arena_str(&m->http.arena, buf_str(&out));
 	m->skip = (size_t)(end - head.p);
+}
+
+/* Anthropic and clouds take their own thinking back only if it is signed, other servers as they gave it. */
+static void set_origin(struct http_call *c)
+{
+	const char *again = c->quirks->forgets ? " again" : "", *base = c->server->base;
+	const char *whole = arena_printf(&c->arena, "%s%s %s", base, again, c->model);
+
+	c->call->answer.origin = (uint16_t)(ORIGIN_FIRST + str_hash(str_from(whole)) % (ORIGIN_SEVERAL - ORIGIN_FIRST));
+	c->call->answer.unsigned_too =
+		c->wire == &wire_messages && !strstr(base, "://api.anthropic.com") &&
+		(c->server->endpoint.provider == &provider_anthropic || c->server->endpoint.provider->own);
+	body_set_origin(&c->call->body, c->call->answer.origin, c->quirks->forgets);
 }
 
 static void begin_request(struct http_call *c, const char *version)
 {
 	struct messages_call *m = CONTAINER_OF(c, struct messages_call, http);
 
-	body_rewind(&c->call->body);
 	rewrite_beginning(m, version);
-	c->size = c->call->body.size - m->skip + m->beginning.n;
+	set_origin(c);
+	messages_rewind(c);
+	c->size = c->call->body.size - m->skip + c->beginning.n;
+	c->fixed = c->call->body.head->bytes.n - m->skip + c->beginning.n;
 	const char **header = c->own_headers;
 	*header++ = arena_printf(&c->arena, "x-claude-code-session-id: %s", c->call->session_id);
 	if (!version)
@@ -170,6 +183,11 @@ static bool messages_learn(struct http_call *c)
 
 	if (c->call->status != 400 && c->call->status != 422)
 		return false;
+	/* Thinking of another account, or that a server cannot read any more: none of it is sent again. */
+	if (str_has(said, STR("signature")) && str_has(said, STR("thinking")) && !c->quirks->forgets) {
+		c->quirks->forgets = true;
+		return true;
+	}
 	if (limit && limit < (c->quirks->limit ? MIN(c->quirks->limit, sent) : sent)) {
 		c->quirks->limit = limit;
 		return true;
@@ -390,17 +408,20 @@ static bool next_header(struct str *rest, struct str *ret_name, struct str *ret_
 
 int event_stream_feed(struct event_stream *s, const char *p, size_t n, struct err *err)
 {
-	size_t at = 0;
+	struct str rest = { p, n };
 
-	buf_add(&s->bytes, p, n);
-	while (s->bytes.n - at >= PRELUDE) {
-		const char *frame = s->bytes.p + at;
+	if (s->bytes.n) {
+		buf_add(&s->bytes, p, n);
+		rest = buf_str(&s->bytes);
+	}
+	while (rest.n >= PRELUDE) {
+		const char *frame = rest.p;
 		uint32_t total = be32(frame), header_bytes = be32(frame + 4);
 		if (checksum(frame, 8) != be32(frame + 8))
 			return err_set(err, ERR_PARSE, "the beginning of a frame does not have its checksum");
 		if (total > LARGEST_FRAME || header_bytes > LARGEST_HEADERS || total < PRELUDE + TRAILER + header_bytes)
 			return err_set(err, ERR_PARSE, "a frame has an impossible size");
-		if (s->bytes.n - at < total)
+		if (rest.n < total)
 			break;
 		if (checksum(frame, total - TRAILER) != be32(frame + total - TRAILER))
 			return err_set(err, ERR_PARSE, "a frame does not have its checksum");
@@ -420,9 +441,11 @@ int event_stream_feed(struct event_stream *s, const char *p, size_t n, struct er
 		if (!str_is(kind, "event") && !exception[0])
 			snprintf(exception, sizeof exception, "error");
 		s->on_frame(s->data, str_is(kind, "event") ? NULL : exception, payload);
-		at += total;
+		rest = (struct str){ rest.p + total, rest.n - total };
 	}
-	memmove(s->bytes.p, s->bytes.p + at, s->bytes.n - at);
-	s->bytes.n -= at;
+	if (s->bytes.n)
+		buf_drop(&s->bytes, s->bytes.n - rest.n);
+	else if (rest.n)
+		buf_append(&s->bytes, rest);
 	return 0;
 }

@@ -66,9 +66,15 @@ const char *digest_id(char out[DIGEST_ID_MAX], const char *prefix, uint64_t a, u
 
 enum { SALT_THINKING = 11, SALT_REDACTED = 13 };
 
-const char *signature_of(char out[DIGEST_ID_MAX], struct str thinking)
+const char *signature_of(char out[DIGEST_ID_MAX], struct str model, struct str thinking)
 {
-	return digest_id(out, "sig_", digest(SALT_THINKING, thinking), thinking.n);
+	return digest_id(out, "sig_", digest(SALT_THINKING, thinking), digest(thinking.n, model));
+}
+
+const char *tool_model_prefix(char out[TOOL_MODEL_MAX], struct str model)
+{
+	snprintf(out, TOOL_MODEL_MAX, "toolu_0T%04x", (unsigned)(digest(SALT_THINKING, model) & 0xffff));
+	return out;
 }
 
 /* Random letters, then a check over them. */

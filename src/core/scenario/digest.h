@@ -16,6 +16,9 @@ const char *digest_id(char out[DIGEST_ID_MAX], const char *prefix, uint64_t a, u
  * session can continue with another one. */
 enum { REDACTED_MAX = 2 * DIGEST_ID_MAX };
 
-const char *signature_of(char out[DIGEST_ID_MAX], struct str thinking);
+const char *signature_of(char out[DIGEST_ID_MAX], struct str model, struct str thinking);
+/* How the ids of calls begin that stand behind thinking of this model */
+enum { TOOL_MODEL_MAX = 16 };
+const char *tool_model_prefix(char out[TOOL_MODEL_MAX], struct str model);
 const char *redacted_make(char out[REDACTED_MAX], uint64_t a, uint64_t b);
 bool redacted_is_ours(struct str data);

@@ -80,7 +80,7 @@ int other_put_sealed(struct json_out *w, struct str model, struct str sealed)
 	if (!str_eq(str_cut(&text, '\n'), model) || !text.p)
 		return -2;
 	json_putf(w, "{type:'thinking', thinking:'%.*s', signature:'%s'}", STR_ARG(text),
-		  signature_of(signature, text));
+		  signature_of(signature, model, text));
 	return 0;
 }
 

@@ -28,15 +28,18 @@ struct str reply_piece(const struct reply_block *b, uint64_t at, uint64_t n, str
 	return buf_str(made);
 }
 
-/* The id says whether thinking stood before the call, so that a request that lost it can be found out. Chat completions do
- * not bring it back. */
+/* The id says whether thinking of which model stood before the call, so that a request that lost it can be found out. Chat
+ * completions do not bring it back. */
 const char *reply_tool_id(char out[DIGEST_ID_MAX], const struct reply *r, size_t block)
 {
 	bool thought = block > r->first_thinking;
 	const char *prefix = r->dialect == DIALECT_CHAT || (r->dialect != DIALECT_MESSAGES && !thought) ? "call_01"
 			     : r->dialect != DIALECT_MESSAGES                                           ? "call_0T"
-			     : thought                                                                  ? "toolu_0T"
 													: "toolu_01";
+	char bound[TOOL_MODEL_MAX];
+
+	if (thought && r->dialect == DIALECT_MESSAGES)
+		prefix = tool_model_prefix(bound, r->model);
 
 	return digest_id(out, prefix, r->id_a, digest_mix(r->id_b, block + 1));
 }
@@ -56,7 +59,7 @@ static void put_block(struct json_out *w, const struct reply *r, size_t index, b
 		break;
 	case BLOCK_THINKING:
 		json_putf(w, "{type:'thinking', thinking:'%.*s', signature:'%s'}", STR_ARG(text),
-			  begun ? "" : signature_of(id, text));
+			  begun ? "" : signature_of(id, r->model, text));
 		break;
 	case BLOCK_REDACTED:
 		json_putf(w, "{type:'redacted_thinking', data:'%s'}",
@@ -246,7 +249,7 @@ static void put_event(struct reply *r, struct buf *out)
 		break;
 	case STAGE_SIGNATURE:
 		json_putf(&w, "delta:{type:'signature_delta', signature:'%s'}",
-			  signature_of(signature, r->blocks[r->block].text));
+			  signature_of(signature, r->model, r->blocks[r->block].text));
 		r->stage = STAGE_BLOCK_STOP;
 		break;
 	case STAGE_BLOCK_STOP:

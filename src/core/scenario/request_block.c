@@ -91,7 +91,7 @@ static int check_thinking(struct checker *c, const struct view *v, struct messag
 
 	if (!json_is(v->thinking, JSON_STRING) || !json_is(v->signature, JSON_STRING))
 		return check_fail(c, "a thinking block has the strings thinking and signature");
-	if (!json_str_is(v->signature, signature_of(signature, json_str(v->thinking, &c->arena))))
+	if (!json_str_is(v->signature, signature_of(signature, c->request->model, json_str(v->thinking, &c->arena))))
 		return check_fail(c, "the signature does not fit: a thinking block must come back unchanged");
 	facts->has_thinking = true;
 	return 0;
@@ -109,6 +109,7 @@ static int check_tool_use(struct checker *c, const struct view *v, struct messag
 {
 	struct str id = json_str(v->id, &c->arena);
 	struct str name = json_str(v->name, &c->arena);
+	char bound[TOOL_MODEL_MAX];
 
 	if (!is_tool_name(id))
 		return check_fail(c, "id: must match ^[a-zA-Z0-9_-]{1,128}$");
@@ -121,7 +122,8 @@ static int check_tool_use(struct checker *c, const struct view *v, struct messag
 	if (!(c->flags & REQUEST_UNKNOWN_TOOLS) && !map_get(&c->tools, name))
 		return check_fail(c, "name: there is no tool " STR_FMT " in tools", STR_ARG(name));
 	/* Ids that begin so belong to answers that thought first (reply_event.c). */
-	if ((str_starts(id, STR("toolu_0T")) || (str_starts(id, STR("call_0T")) && c->flags & REQUEST_SEALED)) &&
+	if ((str_starts(id, str_from(tool_model_prefix(bound, c->request->model))) ||
+	     (str_starts(id, STR("call_0T")) && c->flags & REQUEST_SEALED)) &&
 	    !facts->has_thinking)
 		return check_fail(c, "the thinking block before tool_use " STR_FMT " is missing", STR_ARG(id));
 	*xpush(c->calls, c->call_count, c->call_cap) = (struct pending_call){ .id = id };

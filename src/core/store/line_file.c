@@ -2,6 +2,7 @@
  * line_file.c - lines of large files. */
 #include "core/store/line_file.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,51 +12,69 @@ int line_file_open(struct line_file *f, const char *path, struct err *err)
 {
 	struct stat st;
 
-	*f = (struct line_file){ .file = fopen(path, "re") };
-	if (!f->file || fstat(fileno(f->file), &st) < 0)
+	*f = (struct line_file){ .fd = open(path, O_RDONLY | O_CLOEXEC) };
+	f->is_open = f->fd >= 0;
+	if (!f->is_open || fstat(f->fd, &st) < 0)
 		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m", path);
 	if (S_ISDIR(st.st_mode)) /* its first read would fail without a name */
 		return err_set(err, ERR_IO, "cannot read %s: it is a directory", path);
-	(void)setvbuf(f->file, NULL, _IOFBF, PIECE);
 	return 0;
 }
 
 void line_file_close(struct line_file *f)
 {
-	if (f->file)
-		(void)fclose(f->file);
-	free(f->text);
+	if (f->is_open)
+		close(f->fd);
+	buf_release(&f->piece);
 	*f = (struct line_file){ 0 };
+}
+
+/* Has len bytes from `at` on in memory, fewer at the end of the file: *ret says how many. */
+static int line_file_fill(struct line_file *f, uint64_t at, size_t len, struct str *ret, struct err *err)
+{
+	if (at < f->from || at + len > f->from + f->piece.n) {
+		buf_drop(&f->piece, at < f->from ? f->piece.n : (size_t)MIN(at - f->from, (uint64_t)f->piece.n));
+		f->from = at;
+	}
+	for (ssize_t n = 1; n && f->piece.n < (size_t)(at - f->from) + len;) {
+		buf_reserve(&f->piece, PIECE);
+		n = pread(f->fd, f->piece.p + f->piece.n, PIECE, (off_t)(f->from + f->piece.n));
+		if (n < 0 && errno != EINTR)
+			return err_set(err, ERR_IO, "cannot read: %m");
+		f->piece.n += (size_t)MAX(n, (ssize_t)0);
+	}
+	*ret = (struct str){ f->piece.n ? f->piece.p + (at - f->from) : "", f->piece.n - (size_t)(at - f->from) };
+	return 0;
 }
 
 int line_file_next(struct line_file *f, struct str *ret_line, struct line_place *ret_place, struct err *err)
 {
-	errno = 0;
-	ssize_t n = getline(&f->text, &f->cap, f->file);
+	const char *end = NULL;
+	struct str text = { 0 };
 
-	if (n < 0)
-		return ferror(f->file) ? err_set(err, ERR_IO, "cannot read: %m") : 0;
-	f->torn = f->text[n - 1] != '\n';
-	size_t len = (size_t)n - !f->torn;
+	for (size_t known = 0; !end; known = text.n) {
+		int rc = line_file_fill(f, f->at, known + 1, &text, err);
+		if (rc < 0 || !text.n)
+			return rc;
+		if (text.n == known)
+			break;
+		end = memchr(text.p + known, '\n', text.n - known);
+	}
+	f->torn = !end;
+	size_t len = end ? (size_t)(end - text.p) : text.n;
 	*ret_place = (struct line_place){ f->at, len };
-	*ret_line = (struct str){ f->text, len };
-	f->at += (uint64_t)n;
+	*ret_line = (struct str){ text.p, len };
+	f->at += len + !f->torn;
 	return 1;
 }
 
-int line_file_again(struct line_file *f, struct line_place place, struct buf *out, struct err *err)
+int line_file_again(struct line_file *f, struct line_place place, struct str *ret_line, struct err *err)
 {
-	buf_clear(out);
-	buf_reserve(out, place.len);
-	while (out->n < place.len) {
-		ssize_t n = pread(fileno(f->file), out->p + out->n, place.len - out->n, (off_t)(place.at + out->n));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return err_set(err, ERR_IO, "cannot read again: %s",
-				       n ? strerror(errno) : "the file is shorter now");
-		out->n += (size_t)n;
-	}
-	out->p[out->n] = '\0';
+	int rc = line_file_fill(f, place.at, place.len, ret_line, err);
+	if (rc < 0)
+		return rc;
+	if (ret_line->n < place.len)
+		return err_set(err, ERR_IO, "cannot read again: the file is shorter now");
+	ret_line->n = place.len;
 	return 0;
 }

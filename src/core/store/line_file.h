@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * line_file.h - reads a file line by line, and single lines again by their offset. Only one line is in memory: a
+ * line_file.h - reads a file line by line, and single lines again by their offset. Only a piece of it is in memory: a
  * transcript may be much larger than the conversation left after compaction. */
 #pragma once
-#include <stdio.h>
 #include "lib/base/buf.h"
 
 struct line_place {
@@ -11,10 +10,11 @@ struct line_place {
 };
 
 struct line_file {
-	FILE *file;
-	char *text; /* of the last line that was read; owned */
-	size_t cap;
-	uint64_t at; /* behind that line */
+	int fd;
+	bool is_open;
+	struct buf piece; /* what was read of the file, from `from` on */
+	uint64_t from;
+	uint64_t at; /* of the next line */
 	bool torn;   /* no line end: the last line */
 };
 
@@ -22,5 +22,5 @@ int line_file_open(struct line_file *f, const char *path, struct err *err); /* -
 void line_file_close(struct line_file *f);
 /* 1 and the next line without its end, valid until the next call; 0: end of file. */
 int line_file_next(struct line_file *f, struct str *ret_line, struct line_place *ret_place, struct err *err);
-/* Reads an earlier line again, replacing *out. */
-int line_file_again(struct line_file *f, struct line_place place, struct buf *out, struct err *err);
+/* An earlier line, valid until the next call of either. */
+int line_file_again(struct line_file *f, struct line_place place, struct str *ret_line, struct err *err);

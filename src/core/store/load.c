@@ -19,7 +19,6 @@ struct reading {
 	struct map by_uuid;
 	struct map queued;  /* id -> struct loaded_notice in the arena of the result */
 	struct arena arena; /* holds the texts of the lines' members */
-	struct buf text;    /* of the line that is read again */
 	struct {
 		bool torn, whole, skipped; /* it lacks its end; it is an object all the same; it was counted as none */
 		uint64_t at;
@@ -32,7 +31,6 @@ static void reading_release(struct reading *r)
 	map_release(&r->by_uuid);
 	map_release(&r->queued);
 	arena_release(&r->arena);
-	buf_release(&r->text);
 	free(r->lines);
 }
 
@@ -160,9 +158,9 @@ static int index_lines(struct reading *r, const struct replay *replay, struct er
 /* The text of a line, until the next one is asked for. */
 static int text_of(struct reading *r, const struct line *l, struct str *ret_text, struct err *err)
 {
-	if (line_file_again(&r->file, l->place, &r->text, err) < 0)
+	if (line_file_again(&r->file, l->place, ret_text, err) < 0)
 		return -(int)err->kind;
-	*ret_text = str_trim(buf_str(&r->text));
+	*ret_text = str_trim(*ret_text);
 	return 0;
 }
 

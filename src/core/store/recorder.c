@@ -84,14 +84,16 @@ int recorder_result(struct recorder *r, const struct segment *result, struct str
 int recorder_block(struct recorder *r, const struct answer_ids *ids, const struct segment *block,
 		   const struct answer_stop *end, char uuid[UUID_LEN + 1], struct err *err)
 {
-	char before[UUID_LEN + 1];
+	char before[UUID_LEN + 1], origin[8];
 	struct json_out w = record_begin(r, "assistant", NULL, uuid);
 
 	memcpy(before, r->last, sizeof before);
+	snprintf(origin, sizeof origin, "%04x", block->origin);
 	/* Readers know a line that two files have by both ids: there is always one. */
-	json_putf(&w, "partial?:!!%d, isCompactSummary?:!!%d, requestId:'%s', requestedModel?:'%s'", !end,
+	json_putf(&w, "partial?:!!%d, isCompactSummary?:!!%d, requestId:'%s', requestedModel?:'%s', origin?:'%s'", !end,
 		  end && end->summary, ids->request_id && ids->request_id[0] ? ids->request_id : ids->message_id,
-		  ids->asked && strcmp(ids->asked, ids->model) != 0 ? ids->asked : NULL);
+		  ids->asked && strcmp(ids->asked, ids->model) != 0 ? ids->asked : NULL,
+		  block->origin >= ORIGIN_FIRST ? origin : NULL);
 	json_putf(&w,
 		  "message:{id:'%s', type:'message', role:'assistant', model:'%s', content:[%.*s], "
 		  "stop_reason:'%s', stop_sequence:'%s'",

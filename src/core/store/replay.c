@@ -62,6 +62,7 @@ static void replay_answer(struct replay *r, const struct json *root)
 	const struct json *content = json_get(message, "content");
 	const struct json *stop = json_get(message, "stop_reason");
 	struct str id = json_str(json_get(message, "id"), &out->arena);
+	const char *origin = json_cstr(json_get(root, "origin"), &out->arena);
 
 	const struct json *model = json_get(root, "requestedModel");
 	model = model ? model : json_get(message, "model");
@@ -77,6 +78,8 @@ static void replay_answer(struct replay *r, const struct json *root)
 		struct segment *s = segment_from_json(b);
 		if (!s)
 			continue;
+		if (origin)
+			segment_set_origin(s, (uint16_t)MAX(strtoul(origin, NULL, 16), ORIGIN_UNKNOWN));
 		*xpush(a->blocks, a->block_count, a->block_cap) = s;
 		if (s->kind != SEGMENT_TOOL_USE)
 			continue;

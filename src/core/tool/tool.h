@@ -84,6 +84,8 @@ struct tool_env {
 	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
 	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */
 	void (*notify)(struct tool_env *env, struct str text);
+	/* A call prints: its last line, and how many lines so far. NULL: it is not wanted. */
+	void (*progress)(struct tool_env *env, const char *call_id, struct str last_line, uint64_t lines);
 	/* A tool is about to replace the content of a file with these bytes; path has no symlinks. The history stores the present
 	 * content; below 0 the file must stay as it is. NULL: no history is kept. */
 	int (*before_change)(struct tool_env *env, const char *path, struct str bytes, struct err *err);
@@ -196,6 +198,7 @@ struct tool_call {
 	enum tool_belief belief; /* set by the gate, with the verdict */
 	enum tool_where where;   /* set by the gate, before it */
 	bool settled;            /* the gate has seen the result */
+	struct buf blocked;      /* what a sandbox refused to it: lines of kind, what and rule, tabs between them */
 };
 
 /* Fills id, name, input from the text of a tool_use block's input object (copied). A text that is not JSON or does not

@@ -170,6 +170,7 @@ void tool_call_free(struct tool_call *call)
 	buf_release(&call->result);
 	buf_release(&call->result_json);
 	buf_release(&call->result_blocks);
+	buf_release(&call->blocked);
 	arena_release(&call->arena);
 	free(call);
 }

@@ -198,6 +198,8 @@ static void on_block_stop(struct answer *a)
 		return;
 	}
 	a->held = segment_from_json(root); /* an empty text is nothing */
+	if (a->held && a->origin && (a->held->kind == SEGMENT_THINKING || a->unsigned_too))
+		segment_set_origin(a->held, a->origin);
 }
 
 static void on_message_delta(struct answer *a, const struct json *event)

@@ -36,6 +36,8 @@ struct answer {
 	struct buf bytes;        /* its JSON so far, without the accumulating members */
 	struct buf text;         /* raw JSON text, raw JSON thinking, or decoded tool input */
 	struct buf signature, citations;
+	uint16_t origin;        /* of its thinking; ORIGIN_NONE: not of the Messages API */
+	bool unsigned_too;      /* thinking without a signature goes back as well */
 	struct segment *held;   /* owned; a block that has stopped; NULL: none */
 	struct failure failure; /* of an error event or a protocol break */
 };

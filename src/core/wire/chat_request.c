@@ -401,6 +401,8 @@ static struct str chat_piece(struct wire_body *b, const struct translation *part
 		return STR("");
 	if (piece.p == chat_no_signature && (!(b->quirks & GEMINI_SIGNED) || wire_seal_is_sent(b, part, at - 1)))
 		return STR("");
+	if (piece.p == chat_thought_open && b->quirks & CHAT_ECHO_PLAIN)
+		return STR("\"reasoning\":\"");
 	if (piece.p == chat_thought_open && !(b->quirks & CHAT_ECHO)) {
 		while (part->pieces[at + *ret_count - 1].p != chat_thought_close)
 			++*ret_count;

@@ -8,7 +8,7 @@
  * 3. core/model/wire_form.c; 4. tests/unit/wire, a fuzz target, and the same API in core/scenario. */
 #pragma once
 #include "lib/io/sse.h"
-#include "core/message/transcript.h"
+#include "core/message/body.h"
 #include "core/wire/answer.h"
 
 struct wire_body;
@@ -34,6 +34,7 @@ enum form_quirk {
 	GEMINI_BUDGET = 1 << 14,      /* thinking has a budget in tokens, not a level */
 	WIRE_EFFORT_HIGH = 1 << 15,   /* no effort above high */
 	CHAT_MARKS = 1 << 16,         /* a gateway to a model whose prompts are cached up to marks */
+	CHAT_ECHO_PLAIN = 1 << 17,    /* the same in reasoning */
 };
 
 /* Limits and quirks of one model at one server */

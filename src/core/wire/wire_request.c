@@ -327,7 +327,9 @@ static struct translation *translate_blocks(const struct wire_form *form, const 
 		form->run(&w, i, end, role);
 	}
 	if (reminder.n) { /* with its comma, see body.h */
-		struct block b = { { reminder.p + 1, reminder.n - 1 }, ROLE_USER, SEGMENT_TEXT, false, STR("") };
+		struct block b = { .json = { reminder.p + 1, reminder.n - 1 },
+				   .kind = SEGMENT_TEXT,
+				   .thought = STR("") };
 		form->user(&w, &b, false);
 	}
 	if (is_last)

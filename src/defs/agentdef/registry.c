@@ -143,6 +143,17 @@ unsigned builtin_switches_find(const char *entrypoint)
 	return switches;
 }
 
+unsigned builtin_keep(const char *const *names)
+{
+	unsigned kept = 0;
+
+	for (size_t i = 0; i < COUNT_OF(table); i++)
+		for (size_t k = 0; names && names[k]; k++)
+			if (str_is_nocase(str_from(names[k]), table[i].name))
+				kept |= BUILTIN_FIRST_KEPT << i;
+	return kept;
+}
+
 /* USER_TYPE=ant: searches are to be as good as the session's own model. */
 void builtin_each(unsigned switches, void (*fn)(void *data, struct agent_definition *d), void *data)
 {
@@ -151,8 +162,10 @@ void builtin_each(unsigned switches, void (*fn)(void *data, struct agent_definit
 
 	for (size_t i = 0; i < COUNT_OF(table) && !(switches & BUILTIN_NONE); i++) {
 		const struct row *row = &table[i];
-		bool coordinator = row->switches & BUILTIN_COORDINATOR;
-		if (coordinator != !!(switches & BUILTIN_COORDINATOR) || (!coordinator && (row->switches & switches)))
+		bool kept = switches & (BUILTIN_FIRST_KEPT << i), coordinator = row->switches & BUILTIN_COORDINATOR;
+		bool coordinates = switches & BUILTIN_COORDINATOR;
+		if ((coordinator != coordinates && !(coordinates && kept)) ||
+		    (!coordinator && (row->switches & switches)))
 			continue;
 		struct agent_definition *d =
 			agent_from_markdown(SOURCE_BUILT_IN, "built-in", row->name, str_from(row->text));

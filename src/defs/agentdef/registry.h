@@ -62,8 +62,11 @@ enum builtin_switches {
 	BUILTIN_NONE = 1 << 0,            /* no built-in agent at all */
 	BUILTIN_NO_EXPLORE_PLAN = 1 << 1, /* without those two */
 	BUILTIN_NO_GUIDE = 1 << 2,
-	BUILTIN_COORDINATOR = 1 << 3, /* `worker` alone, in place of all others */
+	BUILTIN_COORDINATOR =
+		1 << 3, /* `worker` in place of all others, but those that BUILTIN_FIRST_KEPT << ROW names */
+	BUILTIN_FIRST_KEPT = 1 << 8,
 };
+unsigned builtin_keep(const char *const *names); /* these stay beside `worker`; names ends with NULL */
 
 /* From CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS (where no person is at a terminal), CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS,
  * CLAUDE_CODE_COORDINATOR_MODE and the entry point: SDKs do not get the guide. entrypoint may be NULL. */

@@ -43,6 +43,7 @@ static const struct option {
 	{ "allowed-tools", TEXT, AT(allowed_tools) },
 	{ "api-key", TEXT, AT(api_key) },
 	{ "allow-dangerously-skip-permissions", SWITCH, AT(may_bypass) },
+	{ "allow-cut-prompt", SWITCH, AT(allow_cut_prompt) },
 	{ "allow-unknown-price", SWITCH, AT(allow_unknown_price) },
 	{ "append-subagent-system-prompt", TEXT, AT(append_subagent_system_prompt) },
 	{ "append-system-prompt", TEXT, AT(append_system_prompt) },

@@ -30,6 +30,7 @@ struct options {
 	bool strict_mcp_config;     /* servers of no other place */
 	bool trust_project;         /* the folder is trusted for this run */
 	bool allow_unknown_price;   /* with max_budget_usd: such models count as free */
+	bool allow_cut_prompt;      /* an answer to a prompt that the server has cut counts */
 	const char *agent;          /* that the session runs as; NULL: by the settings */
 	const char *agents;         /* JSON, or a file; NULL: none */
 	const char *settings;       /* a file, or a JSON object */

@@ -152,7 +152,8 @@ static void read_credentials(void *data, const struct settings_item *item)
 		if (allowed && !own)
 			continue;
 		struct name_row *row = arena_calloc(s->arena, sizeof *row);
-		*row = (struct name_row){ json_str(json_get(one, "name"), s->arena), allowed, s->names };
+		const struct json *name = json_is(one, JSON_STRING) ? one : json_get(one, "name");
+		*row = (struct name_row){ json_str(name, s->arena), allowed, s->names };
 		s->names = row;
 	}
 }

@@ -322,6 +322,7 @@ int services_open_endpoints(struct services *sv, struct err *err)
 	sv->endpoints.loop = sv->loop;
 	sv->endpoints.configure = configure_endpoint;
 	sv->endpoints.admit = admit_provider;
+	sv->endpoints.allows_cut = sv->options.allow_cut_prompt;
 	sv->endpoints.data = sv;
 	return 0;
 }

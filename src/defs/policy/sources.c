@@ -49,6 +49,8 @@ int services_agent_sources(struct services *sv, struct arena *a, struct catalog_
 	s.builtin = builtin_switches_find(entrypoint);
 	if (policy_coordinates(sv))
 		s.builtin |= BUILTIN_COORDINATOR;
+	if (sv->policy.settings) /* the settings themselves are found with these sources, too */
+		s.builtin |= builtin_keep(settings_texts(sv->policy.settings, "coordinatorTypes", a));
 	*ret_sources = s;
 	return 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * choice.c - answers by number, or in words. */
-#include "face/cli/edit.h"
+#include "face/cli/choice.h"
 #include <ctype.h>
 #include "lib/base/utf8.h"
 
-bool choice_read(const struct choices *c, struct str typed, struct buf *out)
+bool choice_read(const char *const *labels, size_t count, bool several, struct str typed, struct buf *out)
 {
-	AUTO_BUF struct buf labels = { 0 };
+	AUTO_BUF struct buf text = { 0 };
 	struct str rest = str_trim(typed);
 	size_t chosen = 0;
 	bool fits = true;
@@ -22,11 +22,11 @@ bool choice_read(const struct choices *c, struct str typed, struct buf *out)
 			utf8_add_repaired(out, rest);
 			return true;
 		}
-		fits = fits && number && number <= c->count && (!chosen || c->several);
+		fits = fits && number && number <= count && (!chosen || several);
 		if (fits)
-			buf_addf(&labels, "%s%s", chosen ? ", " : "", c->labels[number - 1]);
+			buf_addf(&text, "%s%s", chosen ? ", " : "", labels[number - 1]);
 	}
 	if (fits)
-		buf_add(out, labels.p, labels.n);
+		buf_add(out, text.p, text.n);
 	return fits;
 }

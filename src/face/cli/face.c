@@ -32,7 +32,7 @@ static void face_write_last(struct view *v)
 	view_write(v, buf_str(&v->last));
 }
 
-const struct face face_text = { .name = "text", .tree_fd = STDERR_FILENO, .event = text_event, .end = face_write_last };
+const struct face face_text = { .name = "text", .has_tree = true, .event = text_event, .end = face_write_last };
 
 /* `--output-format json`: the result frame of the last turn as one line, when the run is
  * over. */
@@ -176,16 +176,8 @@ static void line_add_child(struct view *v, const struct cadre_event *e)
 		agent_title(&b, e);
 		buf_addstr(&b, b.n ? ": " : "");
 		buf_add(&b, text.p, text.n);
-		line_note(v, kind == CADRE_ERROR ? RED : DIM, kind == CADRE_ERROR ? error_label(v) : "", buf_str(&b));
+		line_note(v, view_is_error(e) ? RED : DIM, view_is_error(e) ? error_label(v) : "", buf_str(&b));
 	}
-}
-
-static void line_face_start(struct view *v)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	buf_addf(&b, "cadre %s - /help for help, Ctrl-D to leave", cadre_version());
-	line_note(v, DIM, "", buf_str(&b));
 }
 
 static void line_face_event(struct view *v, const struct cadre_event *e)
@@ -218,7 +210,7 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 		line_note(v, DIM, "", text);
 		break;
 	case CADRE_ERROR:
-		line_note(v, RED, error_label(v), text);
+		line_note(v, view_is_error(e) ? RED : DIM, view_is_error(e) ? error_label(v) : "", text);
 		break;
 	case CADRE_TURN_ENDED:
 		view_end_line(v);
@@ -240,13 +232,16 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 	case CADRE_COMPACTING:
 	case CADRE_AGENT_STARTED:
 	case CADRE_AGENT_PROGRESS:
+	case CADRE_TOOL_PROGRESS:
+	case CADRE_QUESTION_CLOSED:
 	case CADRE_MEMBER_STATE:
+	case CADRE_SANDBOX_VIOLATION: /* it stands in the result */
 	case CADRE_AGENT_ENDED:
 	case CADRE_TASKS_CHANGED:
 	case CADRE_HOOK_STARTED:
 	case CADRE_HOOK_ENDED:
 	case CADRE_SESSION_STARTED:
-	case CADRE_PERMISSION_ASKED: /* these three are asked by line_ask.c */
+	case CADRE_PERMISSION_ASKED: /* these three are asked by face/tui/ask.c */
 	case CADRE_QUESTION_ASKED:
 	case CADRE_ELICITATION_ASKED:
 	case CADRE_PERMISSION_DENIED: /* the call ends with the reason as its error */
@@ -254,6 +249,4 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 	}
 }
 
-const struct face face_line = {
-	.name = "line", .tree_fd = STDOUT_FILENO, .start = line_face_start, .event = line_face_event
-};
+const struct face face_line = { .name = "line", .event = line_face_event };

@@ -55,6 +55,7 @@ const struct flag flag_table[] = {
 	      "Stop with an error before the total cost of all agents exceeds this."),
 	SWITCH("allow-unknown-price", GROUP_RUN, 0,
 	       "With --max-budget-usd: also models whose price is unknown; they count as free."),
+	SWITCH("allow-cut-prompt", GROUP_RUN, 0, "Answers count although the server (Ollama) has cut the prompt."),
 	VALUE("task-budget", "n", GROUP_RUN, 0, "Token budget for the whole task, reported to the model."),
 	SWITCH("coordinator", GROUP_RUN, 0,
 	       "The main agent has no tools of its own and directs workers in the background."),

@@ -8,7 +8,6 @@ enum exit_code { EXIT_ANSWER = 0, EXIT_RUN = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 12
 
 int print_run(const struct args *args); /* -p */
 int wire_run(const struct args *args);  /* a program that speaks stream-json */
-int line_run(const struct args *args);  /* a person at a terminal */
 
 /* From now on SIGINT and SIGTERM end the program at once: there is nothing (or nothing more) to complete. */
 void run_leave_on_signal(void);

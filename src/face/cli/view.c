@@ -4,7 +4,7 @@
 #include <sys/ioctl.h>
 #include "lib/base/utf8.h"
 
-enum { MOVE_FLUSH_MS = 2000, USUAL_COLUMNS = 80 };
+enum { USUAL_COLUMNS = 80 };
 
 static bool is_dumb(void)
 {
@@ -34,22 +34,8 @@ void view_init(struct view *v, struct cadre *c, const struct face *face, bool ve
 	v->reader = view_is_for_reader();
 	v->colour = v->terminal && view_wants_colour() && !v->reader;
 	v->notes = verbose || isatty(STDERR_FILENO);
-	v->live = face->tree_fd && isatty(face->tree_fd) && !is_dumb() && !v->reader;
+	v->live = face->has_tree && isatty(STDERR_FILENO) && !is_dumb() && !v->reader;
 	v->tree.colour = v->live && view_wants_colour();
-	v->out = cadre_writer_new(c, STDOUT_FILENO);
-	if (face->start)
-		face->start(v);
-}
-
-void view_move(struct view *v, struct cadre *c)
-{
-	bool colour = v->tree.colour;
-
-	view_hide_tree(v);
-	tree_view_release(&v->tree); /* they belong to the session that is left */
-	v->tree.colour = colour;
-	(void)view_flush(v, MOVE_FLUSH_MS, NULL);
-	cadre_writer_free(v->out);
 	v->out = cadre_writer_new(c, STDOUT_FILENO);
 }
 
@@ -65,22 +51,13 @@ void view_release(struct view *v)
 
 /* ---- the tree of running children ---- */
 
-static void write_tree(struct view *v, struct str s)
-{
-	if (!s.n)
-		return;
-	if (v->face->tree_fd == STDOUT_FILENO)
-		cadre_write(v->out, s.p, s.n);
-	else
-		fwrite(s.p, 1, s.n, stderr);
-}
-
 void view_hide_tree(struct view *v)
 {
 	AUTO_BUF struct buf b = { 0 };
 
 	tree_view_erase(&v->tree, &b);
-	write_tree(v, buf_str(&b));
+	if (b.n)
+		fwrite(b.p, 1, b.n, stderr);
 }
 
 /* ---- output ---- */
@@ -93,17 +70,16 @@ void view_event(struct view *v, const struct cadre_event *e)
 	if (!v->face) /* released, and the session still has events */
 		return;
 	v->face->event(v, e);
-	if (!v->live)
+	if (!v->live || !v->face->has_tree)
 		return;
 	tree_view_event(&v->tree, e);
-	/* Not into the middle of a line, and not where the input line is. */
-	if (v->hold || v->mid_line || !tree_view_is_due(&v->tree, e))
+	if (!tree_view_is_due(&v->tree, e))
 		return;
 	tree_view_erase(&v->tree, &b);
-	bool known = ioctl(v->face->tree_fd, TIOCGWINSZ, &size) == 0 && size.ws_col;
+	bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col;
 	tree_view_draw(&v->tree, &b, known ? size.ws_col : USUAL_COLUMNS);
 	v->tree.drawn_ms = cadre_event_time_ms(e);
-	write_tree(v, buf_str(&b));
+	fwrite(buf_str(&b).p, 1, b.n, stderr);
 }
 
 void view_write(struct view *v, struct str s)
@@ -139,7 +115,7 @@ static const char *note_label(const struct view *v, const struct cadre_event *e)
 {
 	switch (cadre_event_kind(e)) {
 	case CADRE_ERROR:
-		return "error";
+		return view_is_error(e) ? "error" : "note";
 	case CADRE_RETRY:
 		return v->notes ? "retry" : NULL;
 	case CADRE_PERMISSION_DENIED:
@@ -176,8 +152,9 @@ void view_note(struct view *v, const struct cadre_event *e)
 		agent_title(&who, e);
 		render_line(&b, buf_str(&who));
 		buf_addstr(&b, who.n ? ": " : "");
-		render_line(&b, str_from(name));
-		buf_addstr(&b, name[0] ? ": " : "");
+		bool named = kind != CADRE_ERROR && name[0];
+		render_line(&b, str_from(named ? name : ""));
+		buf_addstr(&b, named ? ": " : "");
 		render_line(&b, view_event_text(e));
 	}
 	view_hide_tree(v);

@@ -11,9 +11,8 @@
 struct view;
 
 struct face {
-	const char *name;              /* as in --output-format; "line" for the terminal */
-	int tree_fd;                   /* the terminal that shows running children, if it is one; 0: none */
-	void (*start)(struct view *v); /* may be NULL */
+	const char *name; /* as in --output-format; "line" for the terminal */
+	bool has_tree;    /* running children are shown on standard error, if it is a terminal */
 	void (*event)(struct view *v, const struct cadre_event *e);
 	void (*end)(struct view *v); /* after the last event; may be NULL */
 };
@@ -31,7 +30,7 @@ struct view {
 	bool live;   /* running children are shown as a tree */
 	bool reader; /* lines have labels, for screen readers */
 	struct tree_view tree;
-	bool hold; /* an input line is shown: keep what is written until view_release_held() */
+	bool hold; /* what is written stays in held */
 	struct buf held;
 	/* what the faces remember */
 	struct buf last;  /* text, json: the latest result */
@@ -45,7 +44,6 @@ struct view {
 bool view_wants_colour(void);  /* NO_COLOR and TERM allow it */
 bool view_is_for_reader(void); /* CLAUDE_AX_SCREEN_READER */
 void view_init(struct view *v, struct cadre *c, const struct face *face, bool verbose);
-void view_move(struct view *v, struct cadre *c); /* continues in another runtime */
 void view_release(struct view *v);
 
 void view_event(struct view *v, const struct cadre_event *e);
@@ -63,12 +61,6 @@ static inline void view_end(struct view *v)
 	if (v->face->end)
 		v->face->end(v);
 }
-static inline void view_release_held(struct view *v)
-{
-	v->hold = false;
-	view_write(v, buf_str(&v->held));
-	buf_clear(&v->held);
-}
 /* Waits until all is written. On failure err has the reason: the reader went away, or the disk is full. */
 int view_flush(struct view *v, unsigned timeout_ms, struct err *err);
 
@@ -76,6 +68,10 @@ int view_flush(struct view *v, unsigned timeout_ms, struct err *err);
  * For faces whose output is read by programs; it goes to standard error. */
 void view_note(struct view *v, const struct cadre_event *e);
 struct str view_event_text(const struct cadre_event *e);
+static inline bool view_is_error(const struct cadre_event *e) /* of a message for the user: not a note of a hook */
+{
+	return cadre_event_kind(e) == CADRE_ERROR && strcmp(cadre_event_name(e), "note") != 0;
+}
 
 /* Foreign text made fit for a terminal. What a model, a file or a server wrote must not move
  * the cursor, set the title, fill the clipboard or turn the reading direction around: C0 and C1 controls,

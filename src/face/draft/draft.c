@@ -56,8 +56,7 @@ void draft_clear(struct draft *d)
 void draft_release(struct draft *d)
 {
 	draft_clear(d);
-	drop_marks(&d->stash_marks, &d->stash_mark_count);
-	buf_release(&d->stash);
+	draft_kept_release(&d->stash);
 	buf_release(&d->text);
 	for (size_t i = 0; i < DRAFT_KILLS; i++)
 		free(d->kills[i]);
@@ -235,6 +234,18 @@ const char *draft_mark_at(const struct draft *d, size_t at)
 	return mark ? mark->label : NULL;
 }
 
+void draft_show(const struct draft *d, size_t to, struct buf *out)
+{
+	for (size_t i = 0; i < to;) {
+		const char *label = draft_mark_at(d, i);
+		if (label)
+			buf_addf(out, "[%s]", label);
+		else
+			buf_addch(out, d->text.p[i]);
+		i += label ? 4 : 1;
+	}
+}
+
 void draft_expand(const struct draft *d, struct buf *out)
 {
 	for (size_t i = 0; i < d->text.n;) {
@@ -245,6 +256,13 @@ void draft_expand(const struct draft *d, struct buf *out)
 			buf_addch(out, d->text.p[i]);
 		i += mark ? 4 : 1;
 	}
+}
+
+struct str draft_mark_text(const struct draft *d, size_t at)
+{
+	const struct draft_mark *mark = mark_at(d, at);
+
+	return mark && !mark->block ? buf_str(&mark->content) : STR("");
 }
 
 void draft_blocks(const struct draft *d, struct buf *out)
@@ -266,7 +284,7 @@ static bool is_word(struct str s, size_t at)
 	return c >= 0x80 || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_';
 }
 
-size_t draft_position(const struct draft *d, enum draft_move move)
+static size_t draft_position(const struct draft *d, enum draft_move move)
 {
 	struct str s = buf_str(&d->text);
 	size_t at = d->cursor;
@@ -316,6 +334,22 @@ void draft_move(struct draft *d, enum draft_move move)
 	d->cursor = draft_position(d, move);
 	d->typing = d->killing = false;
 	d->yanked_from = d->yanked_at = 0;
+}
+
+bool draft_move_row(struct draft *d, bool up)
+{
+	size_t start = draft_position(d, MOVE_LINE_START), end = draft_position(d, MOVE_LINE_END);
+	size_t column = d->cursor - start;
+
+	if (up ? !start : end == d->text.n)
+		return false;
+	d->cursor = up ? start - 1 : end + 1;
+	size_t to = draft_position(d, MOVE_LINE_START) + column;
+	d->cursor = MIN(to, draft_position(d, MOVE_LINE_END));
+	while (d->cursor < d->text.n && ((unsigned char)d->text.p[d->cursor] & 0xc0) == 0x80)
+		d->cursor++; /* not inside a character */
+	d->typing = d->killing = false;
+	return true;
 }
 
 void draft_delete(struct draft *d, enum draft_move until)
@@ -375,24 +409,77 @@ void draft_yank_older(struct draft *d)
 	yank(d, next, d->yanked_from, d->yanked_at);
 }
 
+void draft_kept_release(struct draft_kept *kept)
+{
+	drop_marks(&kept->marks, &kept->mark_count);
+	buf_release(&kept->text);
+}
+
+void draft_keep(struct draft *d, struct draft_kept *kept)
+{
+	draft_kept_release(kept);
+	*kept = (struct draft_kept){ d->text, d->marks, d->mark_count };
+	d->text = (struct buf){ 0 };
+	d->marks = NULL;
+	d->mark_count = 0;
+	draft_clear(d);
+}
+
+void draft_bring(struct draft *d, struct draft_kept *kept)
+{
+	draft_clear(d);
+	buf_release(&d->text);
+	d->text = kept->text;
+	d->marks = kept->marks;
+	d->mark_count = kept->mark_count;
+	d->cursor = d->text.n;
+	*kept = (struct draft_kept){ 0 };
+}
+
 bool draft_stash(struct draft *d)
 {
-	bool back = !d->text.n;
-	struct draft was = *d;
-
-	if (back && !d->stash.n)
+	if (!d->text.n && !d->stash.text.n)
 		return false;
-	d->text = was.stash;
-	d->marks = was.stash_marks;
-	d->mark_count = was.stash_mark_count;
-	d->stash = was.text;
-	d->stash_marks = was.marks;
-	d->stash_mark_count = was.mark_count;
-	if (!back)
-		draft_clear(d); /* what was aside before */
-	drop_changes(d, 0);
-	d->cursor = d->text.n;
-	d->typing = d->killing = false;
+	if (d->text.n)
+		draft_keep(d, &d->stash);
+	else
+		draft_bring(d, &d->stash);
+	return true;
+}
+
+bool draft_edit(struct draft *d, enum action action, bool readline)
+{
+	static const struct {
+		void (*change)(struct draft *d);                   /* one of two */
+		void (*move)(struct draft *d, enum draft_move to); /* moves, cuts or deletes */
+		enum draft_move to;
+	} edits[ACTION_COUNT] = {
+		[ACTION_KILL_LEFT] = { .move = draft_kill, .to = MOVE_WORD_LEFT },
+		[ACTION_UNDO] = { .change = draft_undo },
+		[ACTION_LINE_START] = { .move = draft_move, .to = MOVE_LINE_START },
+		[ACTION_LINE_END] = { .move = draft_move, .to = MOVE_LINE_END },
+		[ACTION_LEFT] = { .move = draft_move, .to = MOVE_LEFT },
+		[ACTION_RIGHT] = { .move = draft_move, .to = MOVE_RIGHT },
+		[ACTION_WORD_LEFT] = { .move = draft_move, .to = MOVE_WORD_LEFT },
+		[ACTION_WORD_RIGHT] = { .move = draft_move, .to = MOVE_WORD_RIGHT },
+		[ACTION_DELETE_LEFT] = { .move = draft_delete, .to = MOVE_LEFT },
+		[ACTION_DELETE_RIGHT] = { .move = draft_delete, .to = MOVE_RIGHT },
+		[ACTION_KILL_LEFT_PART] = { .move = draft_kill, .to = MOVE_WORD_LEFT },
+		[ACTION_KILL_RIGHT] = { .move = draft_kill, .to = MOVE_WORD_RIGHT },
+		[ACTION_KILL_END] = { .move = draft_kill, .to = MOVE_LINE_END },
+		[ACTION_KILL_START] = { .move = draft_kill, .to = MOVE_LINE_START },
+		[ACTION_YANK] = { .change = draft_yank },
+		[ACTION_YANK_OLDER] = { .change = draft_yank_older },
+	};
+
+	if (action == ACTION_NEWLINE)
+		(void)draft_type(d, STR("\n"));
+	else if (edits[action].change)
+		edits[action].change(d);
+	else if (edits[action].move)
+		edits[action].move(d, action == ACTION_KILL_LEFT && readline ? MOVE_BLANK_LEFT : edits[action].to);
+	else
+		return false;
 	return true;
 }
 

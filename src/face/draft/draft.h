@@ -2,6 +2,7 @@
  * draft.h - the text that is being typed: cursor, undo, what was killed, pastes as one mark, history. It reads and writes nothing.
  * A mark is one character of a private plane (U+F0000 + its number) in the text, so that it is moved over and deleted as one. */
 #pragma once
+#include "face/draft/keymap.h"
 #include "lib/base/buf.h"
 
 enum {
@@ -21,6 +22,13 @@ struct draft_mark {
 	char *block;        /* of a file: a content block of the prompt, as JSON; NULL: none */
 };
 
+/* A text that was put aside, with its marks */
+struct draft_kept {
+	struct buf text;
+	struct draft_mark *marks;
+	size_t mark_count;
+};
+
 struct draft {
 	struct buf text; /* valid UTF-8 without NUL */
 	size_t cursor;
@@ -37,9 +45,7 @@ struct draft {
 	char **history; /* oldest first; owned */
 	size_t history_count, history_at;
 	struct buf left; /* the text that was left for the history */
-	struct buf stash;
-	struct draft_mark *stash_marks;
-	size_t stash_mark_count;
+	struct draft_kept stash;
 };
 
 enum draft_move {
@@ -60,21 +66,28 @@ bool draft_type(struct draft *d, struct str text);  /* false: it does not fit */
 bool draft_paste(struct draft *d, struct str text); /* as text, or as a mark if it is long */
 bool draft_attach(struct draft *d, struct str label,
 		  struct str block); /* a file as a mark; false: there are too many */
-size_t draft_position(const struct draft *d, enum draft_move move);
 void draft_move(struct draft *d, enum draft_move move);
+bool draft_move_row(struct draft *d, bool up);             /* to a line above or below; false: there is none */
 void draft_delete(struct draft *d, enum draft_move until); /* not killed */
 void draft_kill(struct draft *d, enum draft_move until);
 void draft_yank(struct draft *d);
 void draft_yank_older(struct draft *d); /* right after a yank */
 void draft_undo(struct draft *d);
+/* What an action of the editor does; false: the action is another one. readline: Ctrl-W cuts to a blank */
+bool draft_edit(struct draft *d, enum action action, bool readline);
 void draft_replace(struct draft *d, size_t from, size_t to, struct str with); /* the cursor is behind it */
 void draft_set(struct draft *d, struct str text);                             /* in place of all; can be undone */
 /* Its label if a mark stands at this offset; NULL: none */
 const char *draft_mark_at(const struct draft *d, size_t at);
-void draft_expand(const struct draft *d, struct buf *out); /* the text with what its marks stand for */
+void draft_show(const struct draft *d, size_t to, struct buf *out); /* the text up to there, marks by their labels */
+struct str draft_mark_text(const struct draft *d, size_t at);       /* what was pasted there; "": no mark of a paste */
+void draft_expand(const struct draft *d, struct buf *out);          /* the text with what its marks stand for */
 void draft_blocks(const struct draft *d,
 		  struct buf *out); /* of files whose marks are in the text, as a JSON array; "": none */
 
+void draft_keep(struct draft *d, struct draft_kept *kept);  /* moves the text there, in place of what is there */
+void draft_bring(struct draft *d, struct draft_kept *kept); /* and back, in place of the text */
+void draft_kept_release(struct draft_kept *kept);
 bool draft_stash(struct draft *d); /* puts the text aside; an empty draft gets it back. false: there is nothing */
 
 void draft_add_history(struct draft *d, struct str text);

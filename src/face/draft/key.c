@@ -254,8 +254,8 @@ static size_t character_bytes(unsigned char c)
 	return c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
 }
 
-/* Is the sequence in k whole? Then *ret is what it means. */
-static bool sequence_is_whole(struct keys *k, struct key *ret)
+/* Is the sequence in k whole? Then *ret is what it means. is_cut_off: no byte of its character follows */
+static bool sequence_is_whole(struct keys *k, bool is_cut_off, struct key *ret)
 {
 	const char *s = k->sequence;
 	size_t at = s[0] == '\033' ? 1 : 0;
@@ -269,9 +269,7 @@ static bool sequence_is_whole(struct keys *k, struct key *ret)
 	if (!at || (k->n > 1 && s[1] != '[' && s[1] != 'O')) { /* a character, with Alt behind an Esc */
 		if (k->n <= at)
 			return false;
-		size_t have = k->n - at;
-		bool broken = have > 1 && ((unsigned char)s[k->n - 1] & 0xc0) != 0x80;
-		if (have < character_bytes((unsigned char)s[at]) && !broken)
+		if (!is_cut_off && k->n - at < character_bytes((unsigned char)s[at]))
 			return false;
 		AUTO_BUF struct buf fixed = { 0 };
 		utf8_add_repaired(&fixed, (struct str){ s + at, k->n - at });
@@ -282,6 +280,10 @@ static bool sequence_is_whole(struct keys *k, struct key *ret)
 	if (k->n < 3)
 		return false;
 	char last = s[k->n - 1];
+	if (s[1] == '[' && s[2] == '[') { /* F1 to F5 of the Linux console: one letter more */
+		*ret = (struct key){ .code = KEY_UNKNOWN };
+		return k->n > 3;
+	}
 	if (s[1] == 'O') {
 		decode_csi(k, STR(""), last, ret);
 		if (ret->code == KEY_FOCUS_IN || ret->code == KEY_FOCUS_OUT)
@@ -317,11 +319,13 @@ size_t keys_feed(struct keys *k, const char *p, size_t n, struct key *ret)
 			*ret = (struct key){ .code = KEY_ESC };
 			return i + 1;
 		}
-		k->sequence[k->n++] = p[i];
-		if (!sequence_is_whole(k, ret))
+		bool is_cut_off = k->n && (unsigned char)k->sequence[k->n - 1] >= 0x80 && (p[i] & 0xc0) != 0x80;
+		if (!is_cut_off)
+			k->sequence[k->n++] = p[i];
+		if (!sequence_is_whole(k, is_cut_off, ret))
 			continue;
 		k->n = 0;
-		return i + 1;
+		return i + !is_cut_off;
 	}
 	return n;
 }

@@ -48,11 +48,11 @@ struct keys {
 	size_t paste_end_n;      /* bytes seen of the sequence that ends the paste */
 	struct buf pasted;       /* also what the terminal reports */
 	bool reporting;          /* in an OSC sequence */
-	char one[8];             /* KEY_TEXT */
+	char one[16];            /* KEY_TEXT: a character, or what stands for each byte that is none */
 };
 
 void keys_release(struct keys *k);
-/* Returns how many bytes were used, at least one; what is left is fed again. */
+/* Returns how many bytes were used; what is left is fed again. None: a character was cut off before them, which is the key. */
 size_t keys_feed(struct keys *k, const char *p, size_t n, struct key *ret);
 /* No byte came for a while: an Esc that waits for the rest of a sequence was the key. */
 void keys_settle(struct keys *k, struct key *ret);

@@ -2,7 +2,7 @@
  * keymap.h - which key does what: a table of actions with their default keys, and what the user's keybindings.json says in their
  * place. It opens no file.
  *
- * To add an action: a row in ACTIONS below, a case in face/tui/input.c (rows of other contexts need none: their keys are
+ * To add an action: a row in ACTIONS below, a row in input_action() of face/tui/input.c (rows of other contexts need none: their keys are
  * translated to the default key of the action), a row in docs/terminal.md.
  *
  * A key is written as in the file: modifiers in any order, then a name: `ctrl+x ctrl+k`, `shift+tab`, `alt+enter`, `K`. Strokes of
@@ -31,15 +31,16 @@
 	  "interrupts a turn; twice: clears the line, or opens the points to rewind to")                         \
 	X(INTERRUPT, GLOBAL, "app:interrupt", "ctrl+c",                                                          \
 	  "ends a command of !, interrupts a turn, clears the line; twice on an empty line leaves")              \
-	X(EXIT, GLOBAL, "app:exit", "ctrl+d", "leaves, on an empty line; else deletes a character")              \
+	X(EXIT, GLOBAL, "app:exit", "ctrl+d", "twice on an empty line: leaves; else deletes a character")        \
 	X(PREVIOUS, CHAT, "history:previous", "up,ctrl+p", "a row up, then the history; takes queued text back") \
 	X(NEXT, CHAT, "history:next", "down,ctrl+n", "a row down, then the history, then the rows of agents")    \
 	X(SEARCH, GLOBAL, "history:search", "ctrl+r", "searches the history")                                    \
 	X(COMPLETE, CHAT, "chat:openQuestion", "tab", "takes a suggestion; opens a question that waits")         \
-	X(CYCLE_MODE, CHAT, "chat:cycleMode", "shift+tab", "permission mode: default, acceptEdits, plan")        \
+	X(CYCLE_MODE, CHAT, "chat:cycleMode", "shift+tab", "the next permission mode that is allowed")           \
 	X(MODEL, CHAT, "chat:modelPicker", "alt+p", "the models to choose from")                                 \
 	X(THINKING, CHAT, "chat:thinkingToggle", "alt+t", "thinking on and off, from the next request on")       \
-	X(TRANSCRIPT, GLOBAL, "app:toggleTranscript", "ctrl+o", "the whole conversation")                        \
+	X(TRANSCRIPT, GLOBAL, "app:toggleTranscript", "ctrl+o",                                                  \
+	  "the whole conversation; beside a mark: what was pasted")                                              \
 	X(TODOS, GLOBAL, "app:toggleTodos", "ctrl+t", "the whole todo list; without one: all agents")            \
 	X(AGENTS, GLOBAL, "app:agents", "ctrl+x t", "all agents")                                                \
 	X(KILL_AGENTS, CHAT, "chat:killAgents", "ctrl+x ctrl+k", "twice: stops all agents")                      \

@@ -60,8 +60,7 @@ static int run_conversation(const struct args *args)
 	if (args_has(args, "ax-screen-reader"))
 		(void)setenv("CLAUDE_AX_SCREEN_READER", "1", 1);
 	bool plain = view_is_for_reader() || args_has(args, "plain") || args_has(args, "agent-id") || !term_fits();
-	int code = plain ? TUI_WANTS_LINES : tui_run(args);
-	return code == TUI_WANTS_LINES ? line_run(args) : code;
+	return tui_run(args, plain);
 }
 
 int main(int argc, char **argv)

@@ -273,8 +273,7 @@ static int on_leave_block(MD_BLOCKTYPE type, void *detail, void *data)
 		break;
 	case MD_BLOCK_CODE:
 		if (m->language.n) {
-			styled_add_foreign(m->out, LOOK_DIM, buf_str(&m->language), true);
-			styled_add(m->out, LOOK_PLAIN, STR("\n"));
+			styled_add_line(m->out, LOOK_DIM, buf_str(&m->language));
 		}
 		code_paint(buf_str(&m->language), buf_str(&m->text.text), m->out);
 		styled_clear(&m->text);

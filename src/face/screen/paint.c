@@ -52,6 +52,12 @@ void styled_add_foreign(struct styled *s, unsigned look, struct str text, bool o
 	styled_add(s, look, buf_str(&safe));
 }
 
+void styled_add_line(struct styled *s, unsigned look, struct str text)
+{
+	styled_add_foreign(s, look, text, true);
+	styled_add(s, LOOK_PLAIN, STR("\n"));
+}
+
 void styled_append(struct styled *s, const struct styled *other, size_t from, size_t to)
 {
 	if (from >= to)
@@ -108,7 +114,7 @@ static void set_look(struct buf *out, unsigned look, enum theme theme)
 
 void styled_write(const struct styled *s, size_t from, size_t to, enum theme theme, struct buf *out)
 {
-	unsigned visible = theme ? 0xff : 0xff & ~(unsigned)LOOK_COLOURS, now = LOOK_PLAIN;
+	unsigned visible = theme == THEME_BARE ? 0 : theme ? 0xff : 0xff & ~(unsigned)LOOK_COLOURS, now = LOOK_PLAIN;
 
 	for (size_t at = from; at < to;) {
 		unsigned look = (unsigned char)s->looks.p[at] & visible;

@@ -29,7 +29,15 @@ enum look {
 };
 
 /* What the colours are. */
-enum theme { THEME_NONE, THEME_ANSI, THEME_DARK, THEME_LIGHT, THEME_DARK_DALTONIZED, THEME_LIGHT_DALTONIZED };
+enum theme {
+	THEME_NONE, /* no colours */
+	THEME_ANSI,
+	THEME_DARK,
+	THEME_LIGHT,
+	THEME_DARK_DALTONIZED,
+	THEME_LIGHT_DALTONIZED,
+	THEME_BARE, /* no looks at all */
+};
 /* By the name of the setting; auto: dark or light differences where the environment tells (COLORFGBG), else the terminal's own
  * sixteen colours. */
 enum theme theme_find(struct str name);
@@ -45,6 +53,7 @@ void styled_clear(struct styled *s);
 void styled_add(struct styled *s, unsigned look, struct str ours);
 void styled_addf(struct styled *s, unsigned look, const char *fmt, ...) printf_like(3, 4); /* of our own words only */
 void styled_add_foreign(struct styled *s, unsigned look, struct str text, bool one_line);
+void styled_add_line(struct styled *s, unsigned look, struct str text); /* foreign, with its line end */
 void styled_append(struct styled *s, const struct styled *other, size_t from, size_t to);
 bool styled_equal(const struct styled *a, const struct styled *b);
 /* Bytes from..to as a terminal wants them; ends with no look set. */

@@ -139,6 +139,12 @@ void region_draw(struct region *r, struct styled *rows, size_t count, size_t row
 		buf_addstr(out, "\033[?2026l");
 }
 
+void region_keep(struct region *r, struct buf *out)
+{
+	buf_addstr(out, "\r\n");
+	r->shown_count = r->at_row = r->at_column = 0;
+}
+
 void region_erase(struct region *r, struct buf *out)
 {
 	if (!r->shown_count)

@@ -22,13 +22,14 @@
 static struct termios outside; /* before we took it */
 static volatile sig_atomic_t is_ours;
 static bool has_kitty;
+static bool dumb; /* it gets no sequences */
 
 static const int crashes[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL };
 static struct sigaction crash_actions[COUNT_OF(crashes)]; /* as they were */
 
 static void write_all(const char *p, size_t n)
 {
-	while (n) {
+	while (n && !dumb) {
 		ssize_t done = write(STDOUT_FILENO, p, n);
 		if (done <= 0)
 			return;
@@ -86,6 +87,11 @@ bool term_take(void)
 	return true;
 }
 
+void term_use_no_sequences(void)
+{
+	dumb = true;
+}
+
 void term_use_kitty(void)
 {
 	if (is_ours && !has_kitty)
@@ -95,7 +101,7 @@ void term_use_kitty(void)
 
 const struct termios *term_outside(const char **ret_reset)
 {
-	*ret_reset = CRASH_OFF;
+	*ret_reset = dumb ? "" : CRASH_OFF;
 	return &outside;
 }
 

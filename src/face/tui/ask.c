@@ -5,48 +5,15 @@
  *     WAITS --line empty, no key for 1 s; or Tab--> OPENS --no key for 400 ms--> TAKES KEYS --Enter--> answered
  *
  * What was typed before never answers: until a question takes keys they go into the draft. */
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "face/cli/view.h"
 #include "face/screen/markdown.h"
-#include "face/tui/state.h"
+#include "face/tui/ask.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 
 enum { QUIET_MS = 1000, SETTLE_MS = 400 };
-
-struct choice {
-	char *label; /* harmless */
-	bool chosen;
-	enum { CHOICE_ALLOW, CHOICE_DENY, CHOICE_DENY_WHY, CHOICE_ANSWER, CHOICE_OWN } kind;
-	enum cadre_scope scope;
-	char *value; /* CHOICE_ANSWER: as it came */
-};
-
-struct inquiry {
-	struct styled text; /* of the question; harmless */
-	struct choice *choices;
-	size_t count;
-	bool several;
-	char *answer;
-};
-
-struct ask {
-	struct ask *next;
-	char *id, *agent;
-	bool permission;
-	struct form *form;         /* of a server; NULL: questions with choices */
-	char *rule;                /* that "always" would store; NULL: none */
-	struct inquiry *inquiries; /* a permission has one */
-	size_t count, at;
-	/* while it is open */
-	size_t selected;
-	size_t scroll;   /* first row of the text that is shown */
-	bool saw_end;    /* the whole text was on the screen */
-	bool takes_keys; /* it has been on the screen long enough */
-	bool in_words;   /* a text is typed: own words, why not, or a rule */
-	bool in_rule;
-	struct draft words;
-};
 
 #define TRUST_ID "trust of this folder"
 
@@ -84,22 +51,25 @@ static void close_first(struct tui *t)
 	ask_consider(t);
 }
 
-void ask_forget(struct tui *t, const char *agent)
+void ask_drop(struct tui *t, const char *agent, const char *id, struct str why)
 {
-	bool open = t->asking && t->asks && !strcmp(t->asks->agent, agent);
+	const struct ask *first = t->asks;
+	AUTO_BUF struct buf said = { 0 };
 
 	for (struct ask **at = &t->asks; *at;) {
-		if (strcmp((*at)->agent, agent) != 0)
+		if (strcmp(id ? (*at)->id : (*at)->agent, id ? id : agent) != 0) {
 			at = &(*at)->next;
-		else
-			drop_ask(at);
+			continue;
+		}
+		agents_set_asking(&t->agents, (*at)->agent, false);
+		drop_ask(at);
 	}
-	if (open) {
+	if (t->asking && t->asks != first) {
+		buf_addf(&said, "The question is closed: " STR_FMT ".", STR_ARG(why));
 		t->asking = false;
-		feed_say(t, LOOK_DIM, STR("The question is gone: its agent has ended."));
+		feed_say(t, LOOK_DIM, buf_str(&said));
 		ask_consider(t);
 	}
-	agents_set_asking(&t->agents, agent, false);
 	tui_changed(t);
 }
 
@@ -169,14 +139,20 @@ static bool describe_plan(struct tui *t, struct styled *out, struct str text)
 	return text.n > 0;
 }
 
+/* The agent that asks, and below which others it works; nothing for the main agent */
+static void add_who(struct buf *out, const struct cadre_event *e)
+{
+	agent_title(out, e);
+	if (out->n && cadre_event_figure(e, CADRE_FIGURE_DEPTH) > 1)
+		buf_addf(out, ", %s,", cadre_event_detail(e, CADRE_DETAIL_PATH));
+}
+
 static void describe_call(struct tui *t, struct styled *out, const struct cadre_event *e)
 {
 	AUTO_BUF struct buf who = { 0 };
 	struct str text = view_event_text(e);
 
-	agent_title(&who, e);
-	if (who.n && cadre_event_figure(e, CADRE_FIGURE_DEPTH) > 1)
-		buf_addf(&who, ", %s,", cadre_event_detail(e, CADRE_DETAIL_PATH));
+	add_who(&who, e);
 	styled_add_foreign(out, LOOK_BOLD, who.n ? buf_str(&who) : STR("cadre"), true);
 	if (!strcmp(cadre_event_name(e), "ExitPlanMode")) {
 		styled_add(out, LOOK_BOLD, STR(" has a plan:\n"));
@@ -191,17 +167,15 @@ static void describe_call(struct tui *t, struct styled *out, const struct cadre_
 		char sign = line.n ? line.p[0] : ' ';
 		bool diff = cadre_event_offers_edits(e);
 		styled_add(out, LOOK_PLAIN, STR("  "));
-		styled_add_foreign(out,
-				   diff && sign == '+'   ? LOOK_ADDED
-				   : diff && sign == '-' ? LOOK_REMOVED
-							 : LOOK_PLAIN,
-				   line, true);
-		styled_add(out, LOOK_PLAIN, STR("\n"));
+		styled_add_line(out,
+				diff && sign == '+'   ? LOOK_ADDED
+				: diff && sign == '-' ? LOOK_REMOVED
+						      : LOOK_PLAIN,
+				line);
 	}
 	if (cadre_event_why(e)[0]) {
 		styled_add(out, LOOK_DIM, STR("why: "));
-		styled_add_foreign(out, LOOK_DIM, str_from(cadre_event_why(e)), true);
-		styled_add(out, LOOK_PLAIN, STR("\n"));
+		styled_add_line(out, LOOK_DIM, str_from(cadre_event_why(e)));
 	}
 }
 
@@ -211,7 +185,7 @@ static void add_inquiry(struct ask *ask, const struct cadre_event *e, size_t i)
 	AUTO_BUF struct buf who = { 0 };
 	const char *label, *meaning;
 
-	agent_title(&who, e);
+	add_who(&who, e);
 	if (who.n) {
 		styled_add_foreign(&q->text, LOOK_DIM, buf_str(&who), true);
 		styled_add(&q->text, LOOK_DIM, STR(" asks:\n"));
@@ -242,9 +216,8 @@ static void ask_queue(struct tui *t, struct ask *ask)
 
 void ask_add(struct tui *t, const struct cadre_event *e)
 {
-	struct ask *ask = xcalloc(1, sizeof *ask);
+	struct ask *ask = xnew(struct ask, .id = xstrdup(cadre_event_id(e)), .agent = xstrdup(cadre_event_agent(e)));
 
-	*ask = (struct ask){ .id = xstrdup(cadre_event_id(e)), .agent = xstrdup(cadre_event_agent(e)) };
 	while (cadre_event_question(e, ask->count))
 		ask->count++;
 	ask->permission = !ask->count;
@@ -256,7 +229,7 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 	}
 	for (size_t i = 0; !ask->permission && i < ask->count; i++)
 		add_inquiry(ask, e, i);
-	if (cadre_event_kind(e) == CADRE_ELICITATION_ASKED)
+	if (cadre_event_kind(e) == CADRE_ELICITATION_ASKED && !t->lines)
 		ask->form = form_new(e);
 	if (ask->form) { /* one question with all fields */
 		struct styled *text = &ask->inquiries[0].text;
@@ -266,8 +239,7 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 		styled_add_foreign(text, LOOK_BOLD, str_from(cadre_event_name(e)), true);
 		styled_add(text, LOOK_BOLD, STR(" asks: "));
 		if (rest.p)
-			styled_add_foreign(text, LOOK_BOLD, message, true);
-		styled_add(text, LOOK_PLAIN, STR("\n"));
+			styled_add_line(text, LOOK_BOLD, message);
 	}
 	ask_queue(t, ask);
 }
@@ -277,11 +249,9 @@ void ask_trust(struct tui *t, struct str why)
 {
 	if (t->trust_asked)
 		return;
-	struct ask *ask = xcalloc(1, sizeof *ask);
 	t->trust_asked = true;
-	*ask = (struct ask){ .id = xstrdup(TRUST_ID),
-			     .agent = xstrdup("-"),
-			     .count = 1 }; /* no agent: no end takes it away */
+	/* no agent: no end takes it away */
+	struct ask *ask = xnew(struct ask, .id = xstrdup(TRUST_ID), .agent = xstrdup("-"), .count = 1);
 	ask->inquiries = xcalloc(1, sizeof *ask->inquiries);
 	struct inquiry *q = &ask->inquiries[0];
 	styled_add(&q->text, LOOK_BOLD, STR("Do you trust this folder?\n"));
@@ -305,8 +275,17 @@ void ask_open(struct tui *t)
 	t->asking = true;
 	ask->selected = ask->scroll = 0;
 	ask->saw_end = ask->takes_keys = ask->in_words = ask->in_rule = false;
+	draft_clear(&ask->words);
+	if (t->lines)
+		plain_say_question(t, ask);
 	tui_set_timer(t, TIMER_ASK, SETTLE_MS);
 	tui_changed(t);
+}
+
+void ask_again(struct tui *t)
+{
+	t->asking = false;
+	ask_open(t);
 }
 
 void ask_open_of(struct tui *t, const char *agent)
@@ -327,14 +306,20 @@ void ask_open_of(struct tui *t, const char *agent)
 void ask_consider(struct tui *t)
 {
 	int64_t quiet_ms = tui_now_ms() - t->key_ms;
+	int unread = 0;
 
 	if (!t->asks)
 		return;
 	if (t->asking) {
+		if (t->keys.pasting || (ioctl(STDIN_FILENO, FIONREAD, &unread) == 0 && unread))
+			quiet_ms = 0; /* what was typed before comes first */
 		t->asks->takes_keys = t->asks->takes_keys || quiet_ms >= SETTLE_MS;
+		t->asks->in_words = t->asks->in_words || (t->lines && t->asks->takes_keys);
 		if (!t->asks->takes_keys)
 			tui_set_timer(t, TIMER_ASK, SETTLE_MS - quiet_ms);
 		tui_changed(t);
+	} else if (t->lines) {
+		ask_open(t); /* until it takes keys they go into the draft */
 	} else if (t->draft.text.n) {
 		tui_changed(t); /* the row says that it waits */
 	} else if (quiet_ms < QUIET_MS) {
@@ -361,8 +346,7 @@ static void walk(struct tui *t, bool back)
 			last = &(*last)->next;
 		*last = first;
 	}
-	t->asking = false;
-	ask_open(t);
+	ask_again(t);
 }
 
 static void say_answer(struct tui *t, const struct ask *ask, const char *answer)
@@ -371,6 +355,8 @@ static void say_answer(struct tui *t, const struct ask *ask, const char *answer)
 	struct str text = buf_str(&ask->inquiries[ask->at].text.text);
 	struct str first = str_cut(&text, '\n'), second = text.p ? str_cut(&text, '\n') : STR("");
 
+	if (t->lines) /* it stands there as it was typed */
+		return;
 	styled_addf(&s, LOOK_DIM, "%s ", tui_mark(t, MARK_ASKS));
 	styled_add(&s, LOOK_DIM, utf8_cut(ask->permission ? str_trim(second) : first, 160));
 	styled_add(&s, LOOK_DIM, STR(" : "));
@@ -378,23 +364,22 @@ static void say_answer(struct tui *t, const struct ask *ask, const char *answer)
 	feed_styled(t, &s);
 }
 
-static void answer_permission(struct tui *t, const struct choice *c, const char *reason)
+void ask_permit(struct tui *t, const struct choice *c, const char *reason)
 {
 	struct ask *ask = t->asks;
+	bool allow = c->kind == CHOICE_ALLOW, own_rule = allow && reason;
 	char why[240] = "";
 
-	if (c->kind == CHOICE_ALLOW && reason) { /* a rule of the user's own: asked again if it is none */
-		if (cadre_answer(t->session, ask->id, true, c->scope, reason, why, sizeof why) < 0) {
-			tui_note(t, why);
-			return;
-		}
-		say_answer(t, ask, reason);
-		agents_set_asking(&t->agents, ask->agent, false);
-		close_first(t);
+	if (!own_rule)
+		say_answer(t, ask, reason ? reason : c->label);
+	int rc = cadre_answer(t->session, ask->id, allow, c->scope, reason, why, sizeof why);
+	if (rc < 0 && own_rule) { /* asked again if it is none */
+		tui_note(t, why);
 		return;
 	}
-	say_answer(t, ask, reason ? reason : c->label);
-	if (cadre_answer(t->session, ask->id, c->kind == CHOICE_ALLOW, c->scope, reason, why, sizeof why) < 0)
+	if (own_rule)
+		say_answer(t, ask, reason);
+	else if (rc < 0)
 		feed_foreign(t, LOOK_RED, str_from(why));
 	agents_set_asking(&t->agents, ask->agent, false);
 	close_first(t);
@@ -419,7 +404,7 @@ static void give_answers(struct tui *t, bool declined)
 	close_first(t);
 }
 
-static void answer_inquiry(struct tui *t, char *answer)
+void ask_answer(struct tui *t, char *answer)
 {
 	struct ask *ask = t->asks;
 
@@ -434,6 +419,8 @@ static void answer_inquiry(struct tui *t, char *answer)
 		size_t next = (ask->at + i) % ask->count;
 		if (!ask->inquiries[next].answer) {
 			ask->at = next;
+			if (t->lines)
+				ask_again(t);
 			tui_changed(t);
 			return;
 		}
@@ -456,6 +443,14 @@ static void send_form(struct tui *t)
 	give_answers(t, false);
 }
 
+/* The end of the call was on the screen */
+static bool may_allow(struct tui *t)
+{
+	if (!t->asks->saw_end)
+		tui_note(t, "the end has not been shown: PgDn shows it");
+	return t->asks->saw_end;
+}
+
 static void confirm(struct tui *t)
 {
 	struct ask *ask = t->asks;
@@ -464,25 +459,29 @@ static void confirm(struct tui *t)
 	AUTO_BUF struct buf joined = { 0 };
 
 	if (ask->in_words) {
-		AUTO_FREE char *words = xstrndup(ask->words.text.n ? ask->words.text.p : "", ask->words.text.n);
+		AUTO_BUF struct buf typed = { 0 };
+		draft_expand(&ask->words, &typed);
+		if (t->lines) {
+			plain_answer(t, ask, buf_str(&typed));
+			return;
+		}
+		AUTO_FREE char *words = buf_take(&typed, NULL);
 		if (ask->in_rule)
-			answer_permission(t, &(struct choice){ .kind = CHOICE_ALLOW, .scope = CADRE_ALWAYS }, words);
+			ask_permit(t, &(struct choice){ .kind = CHOICE_ALLOW, .scope = CADRE_ALWAYS }, words);
 		else if (ask->permission)
-			answer_permission(t, c, words);
+			ask_permit(t, c, words);
 		else
-			answer_inquiry(t, TAKE(words));
+			ask_answer(t, TAKE(words));
 		return;
 	}
-	if (c->kind == CHOICE_ALLOW && !ask->saw_end) {
-		tui_note(t, "the end has not been shown: PgDn shows it");
+	if (c->kind == CHOICE_ALLOW && !may_allow(t))
 		return;
-	}
 	if (c->kind == CHOICE_OWN || c->kind == CHOICE_DENY_WHY) {
 		ask->in_words = true;
 		return;
 	}
 	if (ask->permission) {
-		answer_permission(t, c, NULL);
+		ask_permit(t, c, NULL);
 		return;
 	}
 	c->chosen = c->chosen || !q->several;
@@ -491,31 +490,31 @@ static void confirm(struct tui *t)
 			buf_addf(&joined, "%s%s", joined.n ? ", " : "", q->choices[i].value);
 	if (!joined.n)
 		buf_addstr(&joined, c->value);
-	answer_inquiry(t, buf_take(&joined, NULL));
+	ask_answer(t, buf_take(&joined, NULL));
 }
 
 static void refuse(struct tui *t)
 {
 	if (t->asks->permission)
-		answer_permission(t, &(struct choice){ .label = (char *)"No", .kind = CHOICE_DENY }, NULL);
+		ask_permit(t, &(struct choice){ .label = (char *)"No", .kind = CHOICE_DENY }, NULL);
 	else
 		give_answers(t, true);
 }
 
 static void words_key(struct tui *t, struct draft *words, const struct key *key)
 {
-	if (key->code == KEY_TEXT && !key->alt)
-		(void)draft_type(words, key->text);
-	else if (key->code == KEY_PASTE)
-		(void)draft_paste(words, utf8_cut(key->text, DRAFT_MARK_BYTES));
-	else if (key->code == KEY_BACKSPACE)
-		draft_delete(words, MOVE_LEFT);
-	else if (key->code == KEY_LEFT || key->code == KEY_RIGHT)
-		draft_move(words, key->code == KEY_LEFT ? MOVE_LEFT : MOVE_RIGHT);
-	else if (key->code == KEY_ENTER && words->text.n)
+	bool ends = t->lines && key->code == KEY_CTRL && key->letter == 'd';
+
+	if (key->code == KEY_ENTER && !key->alt && !key->shift && (words->text.n || t->lines))
 		confirm(t);
 	else if (key->code == KEY_ESC)
-		t->asks->in_words = t->asks->in_rule = false;
+		t->asks->in_rule = false, t->asks->in_words = t->lines != NULL;
+	else if (ends && !words->text.n)
+		refuse(t);
+	else if (ends)
+		draft_delete(words, MOVE_RIGHT);
+	else
+		(void)input_edit(t, words, key);
 }
 
 void ask_saw_end(struct tui *t, const char *id)
@@ -533,9 +532,7 @@ static void letter_key(struct tui *t, struct ask *ask, struct inquiry *q, char l
 		q->choices[ask->selected].chosen = !q->choices[ask->selected].chosen;
 	} else if (letter == 'n' || letter == 'p') {
 		walk(t, letter == 'p');
-	} else if (letter == 'e' && ask->rule && !ask->saw_end) {
-		tui_note(t, "the end has not been shown: PgDn shows it");
-	} else if (letter == 'e' && ask->rule) {
+	} else if (letter == 'e' && ask->rule && may_allow(t)) {
 		ask->in_words = ask->in_rule = true;
 		draft_set(&ask->words, str_from(ask->rule));
 	}
@@ -549,7 +546,10 @@ void ask_key(struct tui *t, const struct key *key)
 
 	tui_changed(t);
 	if (key->code == KEY_CTRL && key->letter == 'c') {
-		refuse(t);
+		if (t->lines && t->in_turn)
+			input_action(t, ACTION_INTERRUPT);
+		else
+			refuse(t);
 		return;
 	}
 	if (ask->in_words) {
@@ -575,10 +575,8 @@ void ask_key(struct tui *t, const struct key *key)
 		ask->selected = (ask->selected + (key->code == KEY_UP ? q->count - 1 : 1)) % q->count;
 		break;
 	case KEY_PAGE_UP:
-		ask->scroll -= MIN(ask->scroll, page);
-		break;
-	case KEY_PAGE_DOWN:
-		ask->scroll += page; /* rows are counted when they are drawn */
+	case KEY_PAGE_DOWN: /* rows are counted when they are drawn */
+		ask->scroll = key->code == KEY_PAGE_DOWN ? ask->scroll + page : ask->scroll - MIN(ask->scroll, page);
 		break;
 	case KEY_TEXT:
 		if (key->text.n == 1)
@@ -657,18 +655,13 @@ void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column)
 			    selected ? tui_mark(t, MARK_PROMPT) : " ", i + 1,
 			    q->several && c->kind == CHOICE_ANSWER ? c->chosen ? "[x] " : "[ ] " : "");
 		styled_add(row, selected ? LOOK_BOLD : LOOK_PLAIN, str_from(c->label));
-		if (selected) {
+		if (selected)
 			*ret_row = t->row_count - 1;
-			*ret_column = 0;
-		}
 	}
 	if (ask->in_words) {
-		struct styled *row = rows_add(t);
-		styled_addf(row, LOOK_BOLD, "%s ", tui_mark(t, MARK_PROMPT));
-		styled_add_foreign(row, LOOK_PLAIN, buf_str(&ask->words.text), true);
-		*ret_row = t->row_count - 1;
-		*ret_column = MIN(2 + cells_width((struct str){ buf_str(&ask->words.text).p, ask->words.cursor }),
-				  t->region.columns - 1);
+		AUTO_BUF struct buf prompt = { 0 };
+		buf_addf(&prompt, "%s ", tui_mark(t, MARK_PROMPT));
+		rows_add_input(t, &ask->words, buf_str(&prompt), MAX(t->region.rows / 3, 1u), ret_row, ret_column);
 	}
 	struct styled *hint = rows_add(t);
 	styled_add(hint, LOOK_DIM, ask->takes_keys ? STR("") : STR("in a moment: "));

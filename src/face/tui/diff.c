@@ -53,8 +53,7 @@ static void add_line(struct styled *s, int64_t number, char sign, struct str tex
 	styled_add_foreign(s, look, (struct str){ text.p, from }, true);
 	styled_add_foreign(s, sign == '+' ? LOOK_ADDED_WORD : LOOK_REMOVED_WORD,
 			   (struct str){ text.p + from, to - from }, true);
-	styled_add_foreign(s, look, (struct str){ text.p + to, text.n - to }, true);
-	styled_add(s, LOOK_PLAIN, STR("\n"));
+	styled_add_line(s, look, (struct str){ text.p + to, text.n - to });
 }
 
 /* Lines with one sign from *at on; at most `most` are kept in ret. Returns how many there are. */

@@ -12,6 +12,7 @@ enum {
 	TAIL_ROWS = 5,
 	PROMPT_ROWS = 20,
 	LIVE_ROWS = 6,
+	LIVE_MOVE = 4,
 	SUMMARY_BYTES = 200,
 	STARTS_SHOWN = 6 /* agents that begin together */,
 	SLOW_MS = 1000
@@ -22,6 +23,8 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark)
 	static const char *const marks[] = { "◐", "✔", "✗", "?", "❯", "●", "…" };
 	static const char *const ascii[] = { "~", "+", "x", "?", ">", "*", "..." };
 
+	if (mark == MARK_PROMPT && t->lines && t->lines->reader)
+		return "you:";
 	return t->ascii ? ascii[mark] : marks[mark];
 }
 
@@ -32,7 +35,7 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark)
 static void write_line(struct tui *t, const struct styled *s, size_t from, size_t to)
 {
 	struct str line = { s->text.p + from, to - from };
-	bool placed = cells_width(line) < t->region.columns;
+	bool placed = !t->dumb && cells_width(line) < t->region.columns;
 	unsigned column = 0, width;
 
 	for (size_t at = 0; placed && at < line.n;) {
@@ -55,6 +58,8 @@ static void write_lines(struct tui *t, const struct styled *lines)
 {
 	struct str s = buf_str(&lines->text);
 
+	if (t->lines && s.n)
+		plain_end_line(t);
 	for (size_t at = 0; at < s.n;) {
 		const char *end = memchr(s.p + at, '\n', s.n - at);
 		size_t to = end ? (size_t)(end - s.p) : s.n;
@@ -157,8 +162,7 @@ static void add_excerpt(struct tui *t, struct styled *s, unsigned look, struct s
 			continue;
 		}
 		styled_add(s, LOOK_PLAIN, STR("    "));
-		styled_add_foreign(s, look, utf8_cut(line, 2000), true);
-		styled_add(s, LOOK_PLAIN, STR("\n"));
+		styled_add_line(s, look, utf8_cut(line, 2000));
 	}
 }
 
@@ -167,6 +171,12 @@ void feed_prompt(struct tui *t, struct str text)
 	AUTO_STYLED struct styled s = { 0 };
 	size_t rows = 0;
 
+	if (t->lines) {
+		AUTO_BUF struct buf prompt = { 0 };
+		buf_addf(&prompt, "%s ", tui_mark(t, MARK_PROMPT));
+		plain_finish(t, buf_str(&prompt), str_trim(text));
+		return;
+	}
 	for (struct str rest = str_trim(text); rest.p; rows++) {
 		struct str line = str_cut(&rest, '\n');
 		if (rows == PROMPT_ROWS) {
@@ -174,8 +184,7 @@ void feed_prompt(struct tui *t, struct str text)
 			break;
 		}
 		styled_addf(&s, LOOK_BOLD, "%s ", rows ? " " : tui_mark(t, MARK_PROMPT));
-		styled_add_foreign(&s, LOOK_BOLD, line, true);
-		styled_add(&s, LOOK_PLAIN, STR("\n"));
+		styled_add_line(&s, LOOK_BOLD, line);
 	}
 	feed_gap(t, "A");
 	feed_styled(t, &s);
@@ -271,6 +280,7 @@ static void tool_run_free(struct tool_run *run)
 	free(run->name);
 	free(run->summary);
 	styled_release(&run->patch);
+	buf_release(&run->last);
 	free(run);
 }
 
@@ -292,6 +302,19 @@ static void tool_started(struct tui *t, const struct cadre_event *e)
 		at = &(*at)->next;
 	*at = run;
 	tui_changed(t);
+}
+
+/* What a command prints, while it runs: its last line */
+static void tool_progress(struct tui *t, const struct cadre_event *e)
+{
+	for (struct tool_run *run = t->tools; run; run = run->next) {
+		if (strcmp(run->id, cadre_event_id(e)) != 0)
+			continue;
+		buf_clear(&run->last);
+		render_line(&run->last, utf8_cut(view_event_text(e), SUMMARY_BYTES));
+		run->lines = cadre_event_figure(e, CADRE_FIGURE_LINES);
+		tui_changed(t);
+	}
 }
 
 /* The results of calls, before their ends: the hunks of an edit are kept for the line of its call. */
@@ -490,8 +513,7 @@ static void feed_child(struct tui *t, const struct cadre_event *e)
 			if (++t->folded.starts > STARTS_SHOWN)
 				return;
 			styled_addf(&t->folded.lines, LOOK_DIM, "%s ", tui_mark(t, MARK_TOOL));
-			styled_add_foreign(&t->folded.lines, LOOK_DIM, buf_str(&b), true);
-			styled_add(&t->folded.lines, LOOK_PLAIN, STR("\n"));
+			styled_add_line(&t->folded.lines, LOOK_DIM, buf_str(&b));
 			return;
 		}
 		feed_line(t, bad ? LOOK_RED : LOOK_DIM, tui_mark(t, bad ? MARK_FAILED : MARK_DONE), buf_str(&b));
@@ -499,7 +521,8 @@ static void feed_child(struct tui *t, const struct cadre_event *e)
 		agent_title(&b, e);
 		buf_addstr(&b, ": ");
 		buf_add(&b, text.p, text.n);
-		feed_line(t, LOOK_RED, tui_mark(t, MARK_FAILED), buf_str(&b));
+		feed_line(t, view_is_error(e) ? LOOK_RED : LOOK_DIM,
+			  tui_mark(t, view_is_error(e) ? MARK_FAILED : MARK_TOOL), buf_str(&b));
 	}
 }
 
@@ -508,8 +531,8 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 	enum cadre_event_kind kind = cadre_event_kind(e);
 	struct str text = view_event_text(e);
 
-	if (cadre_event_agent(e)[0]) {
-		feed_child(t, e);
+	if (t->lines || cadre_event_agent(e)[0]) {
+		(t->lines ? plain_event : feed_child)(t, e);
 		return;
 	}
 	bool answered = kind == CADRE_DELTA || kind == CADRE_MESSAGE || kind == CADRE_TOOL_STARTED;
@@ -524,6 +547,9 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 		break;
 	case CADRE_TOOL_ENDED:
 		tool_ended(t, e);
+		break;
+	case CADRE_TOOL_PROGRESS:
+		tool_progress(t, e);
 		break;
 	case CADRE_MESSAGE:
 		note_patch(t, e);
@@ -541,7 +567,8 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 		feed_line(t, LOOK_DIM, tui_mark(t, MARK_TOOL), text);
 		break;
 	case CADRE_ERROR:
-		feed_line(t, LOOK_RED, tui_mark(t, MARK_FAILED), text);
+		feed_line(t, view_is_error(e) ? LOOK_RED : LOOK_DIM,
+			  tui_mark(t, view_is_error(e) ? MARK_FAILED : MARK_TOOL), text);
 		if (text.n && memmem(text.p, text.n, "`cadre trust`", 13))
 			ask_trust(t, text);
 		break;
@@ -573,8 +600,8 @@ void feed_release(struct tui *t)
 
 /* ---- while it lasts ------------------------------------------------------------------------------------------------- */
 
-/* Rows start where they started before, so text that is added changes the last row alone. A full tail moves up by half of its
- * rows at once, because a move draws all of them; it keeps its height. */
+/* Rows start where they started before, so text that is added changes the last row alone. A full tail moves up by most of its
+ * rows at once, because a move draws all that stay; it keeps its height. */
 void feed_add_tail(struct tui *t)
 {
 	struct styled *s = &t->tail;
@@ -588,8 +615,8 @@ void feed_add_tail(struct tui *t)
 		}
 		if (count <= LIVE_ROWS)
 			break;
-		buf_drop(&s->text, starts[LIVE_ROWS / 2]);
-		buf_drop(&s->looks, starts[LIVE_ROWS / 2]);
+		buf_drop(&s->text, starts[LIVE_MOVE]);
+		buf_drop(&s->looks, starts[LIVE_MOVE]);
 		t->tail_moved = true;
 	}
 	for (size_t i = 0; i < (t->tail_moved ? LIVE_ROWS : count); i++) {
@@ -634,4 +661,10 @@ void feed_add_activity(struct tui *t)
 	if (!b.n)
 		buf_addspan(&b, (tui_now_ms() - t->turn_ms) / 1000 * 1000);
 	styled_addf(row, LOOK_DIM, " . %s . esc interrupts", b.p);
+	if (t->tools && t->tools->last.n && !t->retry.n) {
+		buf_clear(&b);
+		buf_addcount(&b, t->tools->lines);
+		styled_addf(row, LOOK_DIM, " . %s line%s: ", b.p, t->tools->lines == 1 ? "" : "s");
+		styled_add(row, LOOK_DIM, buf_str(&t->tools->last));
+	}
 }

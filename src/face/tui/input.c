@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * input.c - what a key does at the prompt and during a turn. */
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 #include "face/tui/tui.h"
 #include "face/tui/state.h"
@@ -8,9 +9,9 @@
 #include "face/cli/view.h"
 #include "lib/json/json.h"
 
-enum { TWICE_MS = 2000, BURST_MS = 30 };
+enum { TWICE_MS = 2000, BURST_MS = 30, CHAT = 1 << CONTEXT_GLOBAL | 1 << CONTEXT_CHAT | 1 << CONTEXT_TASK };
 
-static const char *const modes[] = { "default", "acceptEdits", "plan" };
+static const char *const modes[] = { "default", "acceptEdits", "plan", "auto", "bypassPermissions" };
 
 static bool is_twice(int64_t *last_ms)
 {
@@ -21,21 +22,25 @@ static bool is_twice(int64_t *last_ms)
 	return twice;
 }
 
+/* The next mode that the session may be in */
 static void cycle_mode(struct tui *t)
 {
-	size_t next = 1;
+	size_t next = 0;
 	char why[240] = "";
 
 	for (size_t i = 0; t->mode && i < COUNT_OF(modes); i++)
 		if (!strcmp(modes[i], t->mode))
-			next = (i + 1) % COUNT_OF(modes);
-	if (cadre_session_set(t->session, "permission-mode", modes[next], why, sizeof why) < 0) {
-		tui_note(t, why);
+			next = i;
+	for (size_t tries = 0; tries < COUNT_OF(modes); tries++) {
+		next = (next + 1) % COUNT_OF(modes);
+		if (cadre_session_set(t->session, "permission-mode", modes[next], why, sizeof why) < 0)
+			continue;
+		free(t->mode);
+		t->mode = next ? xstrdup(modes[next]) : NULL;
+		status_refresh(t);
 		return;
 	}
-	free(t->mode);
-	t->mode = next ? xstrdup(modes[next]) : NULL;
-	status_refresh(t);
+	tui_note(t, why);
 }
 
 static void say_keys(struct tui *t)
@@ -60,26 +65,20 @@ static void enter_line(struct tui *t)
 	}
 	draft_expand(d, &text);
 	struct str line = str_trim(buf_str(&text));
-	if (!line.n) {
+	if (plain_choose(t, line) || !line.n) {
 		draft_clear(d);
 		return;
 	}
 	history_load(t);
 	bool marked = d->mark_count > 0; /* what was pasted is not a command */
 	AUTO_BUF struct buf shown = { 0 };
-	for (size_t i = 0; i < d->text.n;) {
-		const char *label = draft_mark_at(d, i);
-		if (label)
-			buf_addf(&shown, "[%s]", label);
-		else
-			buf_addch(&shown, d->text.p[i]);
-		i += label ? 4 : 1;
-	}
+	draft_show(d, d->text.n, &shown);
 	buf_clear(&t->attached);
 	draft_blocks(d, &t->attached);
 	draft_add_history(d, str_trim(buf_str(&shown)));
 	history_append(t, str_trim(buf_str(&shown)));
-	draft_clear(d);
+	CLEANUP(draft_kept_release) struct draft_kept kept = { 0 };
+	draft_keep(d, &kept);
 	vim_reset(&t->vim, d);
 	menu_close(t);
 	if (!marked && str_starts(line, STR("!"))) {
@@ -101,22 +100,34 @@ static void enter_line(struct tui *t)
 		return;
 	if (!t->in_turn)
 		feed_prompt(t, buf_str(&shown));
+	size_t queued = t->queue_count;
 	tui_submit(t, line);
+	if (t->queue_count > queued) {
+		t->queue[queued].draft = kept;
+		kept = (struct draft_kept){ 0 };
+	}
 }
 
 static void take_back_queued(struct tui *t)
 {
-	struct queued last = t->queue[--t->queue_count];
+	CLEANUP(tui_queued_release) struct queued last = t->queue[--t->queue_count];
 
-	draft_set(&t->draft, str_from(last.text));
-	free(last.text);
-	free(last.blocks);
+	if (last.draft.text.n)
+		draft_bring(&t->draft, &last.draft);
+	else
+		draft_set(&t->draft, str_from(last.text));
 }
 
+/* At the prompt its key is a letter to the left */
 static void move_to_background(struct tui *t)
 {
 	AUTO_BUF struct buf b = { 0 };
-	int moved = t->in_turn ? cadre_background(t->session, NULL) : 0;
+
+	if (!t->in_turn) {
+		draft_move(&t->draft, MOVE_LEFT);
+		return;
+	}
+	int moved = cadre_background(t->session, NULL);
 
 	if (moved > 0)
 		buf_addf(&b, "%d agent%s in the background now", moved, moved == 1 ? " works" : "s work");
@@ -129,25 +140,16 @@ static void move_to_background(struct tui *t)
 static void move_row(struct tui *t, bool up)
 {
 	struct draft *d = &t->draft;
-	size_t start = draft_position(d, MOVE_LINE_START), column = d->cursor - start;
 
-	if (up && start > 0) {
-		d->cursor = start - 1;
-		size_t above = draft_position(d, MOVE_LINE_START);
-		d->cursor = MIN(above + column, start - 1);
-	} else if (!up && draft_position(d, MOVE_LINE_END) < d->text.n) {
-		size_t below = draft_position(d, MOVE_LINE_END) + 1;
-		d->cursor = below;
-		d->cursor = MIN(below + column, draft_position(d, MOVE_LINE_END));
-	} else if (up && t->queue_count && !d->text.n) {
+	if (draft_move_row(d, up))
+		return;
+	if (up && t->queue_count && !d->text.n) {
 		take_back_queued(t);
 	} else {
 		history_load(t);
 		if (!(up ? draft_older(d) : draft_newer(d)) && !up && agents_shown(&t->agents, 0, tui_now_ms()))
 			t->agent_focus = 1;
 	}
-	while (d->cursor < d->text.n && ((unsigned char)d->text.p[d->cursor] & 0xc0) == 0x80)
-		d->cursor++; /* not inside a character */
 }
 
 static void redraw(struct tui *t)
@@ -162,18 +164,21 @@ static void redraw(struct tui *t)
 static void interrupt(struct tui *t)
 {
 	struct draft *d = &t->draft;
+	bool idle = !t->job && !t->in_turn && !d->text.n;
 
-	if (t->job) {
+	if ((idle || t->lines) && is_twice(&t->interrupted_ms)) {
+		tui_leave(t, t->lines ? EXIT_SIGNAL + SIGINT : EXIT_ANSWER);
+	} else if (t->job) {
 		job_cancel(t);
 	} else if (t->in_turn) { /* what is typed stays */
 		tui_interrupt(t);
-	} else if (d->text.n) {
-		draft_clear(d);
-		vim_reset(&t->vim, d);
-	} else if (is_twice(&t->interrupted_ms)) {
-		tui_leave(t, EXIT_ANSWER);
 	} else {
-		tui_note(t, "ctrl+c again leaves");
+		if (d->text.n) {
+			draft_clear(d);
+			vim_reset(&t->vim, d);
+		}
+		if (idle || t->lines)
+			tui_note(t, "ctrl+c again leaves");
 	}
 }
 
@@ -243,152 +248,105 @@ static void kill_agents(struct tui *t)
 	}
 }
 
-static void move_cursor(struct tui *t, enum draft_move move)
+bool input_edit(struct tui *t, struct draft *d, const struct key *key)
 {
-	draft_move(&t->draft, move);
+	enum action action = ACTION_SUBMIT;
+
+	if (key->code == KEY_PASTE)
+		return draft_paste(d, key->text);
+	if (key->code == KEY_TEXT && !key->alt)
+		return draft_type(d, key->text);
+	return keymap_find(&t->keymap, CHAT, key, &action) == KEYMAP_ACTION && draft_edit(d, action, t->readline);
+}
+
+static void exit_or_delete(struct tui *t)
+{
+	if (t->draft.text.n)
+		draft_delete(&t->draft, MOVE_RIGHT);
+	else if ((t->lines && !t->in_turn) || is_twice(&t->interrupted_ms))
+		tui_leave(t, EXIT_ANSWER);
+	else
+		tui_note(t, t->agents.running ? "agents are at work: ctrl+d again leaves, --resume continues them"
+					      : "ctrl+d again leaves");
+}
+
+/* What was pasted, beside its mark; else the conversation */
+static void show_all(struct tui *t)
+{
+	size_t at = t->draft.cursor;
+	struct str pasted = draft_mark_text(&t->draft, at);
+
+	if (!pasted.n && at >= 4)
+		pasted = draft_mark_text(&t->draft, at - 4);
+	if (pasted.n)
+		page_open_text(t, "Pasted", pasted);
+	else
+		command_show_transcript(t);
+}
+
+static void toggle_todos(struct tui *t)
+{
+	if (t->todo_count)
+		t->todo_open = !t->todo_open;
+	else
+		page_open_agents(t);
+}
+
+static void stash(struct tui *t)
+{
+	if (!draft_stash(&t->draft))
+		tui_note(t, "there is no text");
+	else if (!t->draft.text.n)
+		tui_note(t, "the text is put aside; the same key brings it back");
+}
+
+static void row_up(struct tui *t)
+{
+	move_row(t, true);
+}
+
+static void row_down(struct tui *t)
+{
+	move_row(t, false);
+}
+
+static void choose_model(struct tui *t)
+{
+	(void)command_slash(t, STR("/model"));
 }
 
 void input_action(struct tui *t, enum action action)
 {
-	struct draft *d = &t->draft;
+	static void (*const actions[ACTION_COUNT])(struct tui * t) = {
+		[ACTION_SUBMIT] = enter_line,
+		[ACTION_SUBMIT_NOW] = submit_now,
+		[ACTION_CANCEL] = cancel,
+		[ACTION_INTERRUPT] = interrupt,
+		[ACTION_EXIT] = exit_or_delete,
+		[ACTION_PREVIOUS] = row_up,
+		[ACTION_NEXT] = row_down,
+		[ACTION_SEARCH] = menu_search_history,
+		[ACTION_COMPLETE] = ask_open,
+		[ACTION_CYCLE_MODE] = cycle_mode,
+		[ACTION_MODEL] = choose_model,
+		[ACTION_THINKING] = toggle_thinking,
+		[ACTION_TRANSCRIPT] = show_all,
+		[ACTION_TODOS] = toggle_todos,
+		[ACTION_AGENTS] = page_open_agents,
+		[ACTION_KILL_AGENTS] = kill_agents,
+		[ACTION_BACKGROUND] = move_to_background,
+		[ACTION_STASH] = stash,
+		[ACTION_EDITOR] = job_edit_draft,
+		[ACTION_IMAGE] = attach_clipboard,
+		[ACTION_REDRAW] = redraw,
+		[ACTION_SUSPEND] = tui_suspend,
+		[ACTION_KEYS] = say_keys,
+	};
 
-	switch (action) {
-	case ACTION_SUBMIT:
-		enter_line(t);
-		break;
-	case ACTION_SUBMIT_NOW:
-		submit_now(t);
-		break;
-	case ACTION_NEWLINE:
-		(void)draft_type(d, STR("\n"));
-		break;
-	case ACTION_CANCEL:
-		cancel(t);
-		break;
-	case ACTION_INTERRUPT:
-		interrupt(t);
-		break;
-	case ACTION_EXIT:
-		if (d->text.n)
-			draft_delete(d, MOVE_RIGHT);
-		else if (t->in_turn || t->agents.running ? is_twice(&t->interrupted_ms) : true)
-			tui_leave(t, EXIT_ANSWER);
-		else
-			tui_note(t, "agents are at work: ctrl+d again leaves");
-		break;
-	case ACTION_PREVIOUS:
-	case ACTION_NEXT:
-		move_row(t, action == ACTION_PREVIOUS);
-		break;
-	case ACTION_SEARCH:
-		menu_search_history(t);
-		break;
-	case ACTION_COMPLETE:
-		if (t->asks)
-			ask_open(t);
-		break;
-	case ACTION_CYCLE_MODE:
-		cycle_mode(t);
-		break;
-	case ACTION_MODEL:
-		(void)command_slash(t, STR("/model"));
-		break;
-	case ACTION_THINKING:
-		toggle_thinking(t);
-		break;
-	case ACTION_TRANSCRIPT:
-		command_show_transcript(t);
-		break;
-	case ACTION_TODOS:
-		if (t->todo_count)
-			t->todo_open = !t->todo_open;
-		else
-			page_open_agents(t);
-		break;
-	case ACTION_AGENTS:
-		page_open_agents(t);
-		break;
-	case ACTION_KILL_AGENTS:
-		kill_agents(t);
-		break;
-	case ACTION_BACKGROUND:
-		if (t->in_turn)
-			move_to_background(t);
-		else
-			move_cursor(t, MOVE_LEFT);
-		break;
-	case ACTION_STASH:
-		if (!draft_stash(d))
-			tui_note(t, "there is no text");
-		else if (!d->text.n)
-			tui_note(t, "the text is put aside; the same key brings it back");
-		break;
-	case ACTION_EDITOR:
-		job_edit_draft(t);
-		break;
-	case ACTION_IMAGE:
-		attach_clipboard(t);
-		break;
-	case ACTION_UNDO:
-		draft_undo(d);
-		break;
-	case ACTION_LINE_START:
-		move_cursor(t, MOVE_LINE_START);
-		break;
-	case ACTION_LINE_END:
-		move_cursor(t, MOVE_LINE_END);
-		break;
-	case ACTION_LEFT:
-		move_cursor(t, MOVE_LEFT);
-		break;
-	case ACTION_RIGHT:
-		move_cursor(t, MOVE_RIGHT);
-		break;
-	case ACTION_WORD_LEFT:
-		move_cursor(t, MOVE_WORD_LEFT);
-		break;
-	case ACTION_WORD_RIGHT:
-		move_cursor(t, MOVE_WORD_RIGHT);
-		break;
-	case ACTION_DELETE_LEFT:
-		draft_delete(d, MOVE_LEFT);
-		break;
-	case ACTION_DELETE_RIGHT:
-		draft_delete(d, MOVE_RIGHT);
-		break;
-	case ACTION_KILL_LEFT:
-		draft_kill(d, t->readline ? MOVE_BLANK_LEFT : MOVE_WORD_LEFT);
-		break;
-	case ACTION_KILL_LEFT_PART:
-		draft_kill(d, MOVE_WORD_LEFT);
-		break;
-	case ACTION_KILL_RIGHT:
-		draft_kill(d, MOVE_WORD_RIGHT);
-		break;
-	case ACTION_KILL_END:
-		draft_kill(d, MOVE_LINE_END);
-		break;
-	case ACTION_KILL_START:
-		draft_kill(d, MOVE_LINE_START);
-		break;
-	case ACTION_YANK:
-		draft_yank(d);
-		break;
-	case ACTION_YANK_OLDER:
-		draft_yank_older(d);
-		break;
-	case ACTION_REDRAW:
-		redraw(t);
-		break;
-	case ACTION_SUSPEND:
-		tui_suspend(t);
-		break;
-	case ACTION_KEYS:
-		say_keys(t);
-		break;
-	default: /* of other contexts */
-		break;
-	}
+	if (actions[action])
+		actions[action](t);
+	else
+		(void)draft_edit(&t->draft, action, t->readline);
 }
 
 /* ---- the rows of agents ------------------------------------------------------------------------------------------------ */
@@ -428,8 +386,8 @@ static bool agents_key(struct tui *t, const struct key *key)
 
 static void prompt_key(struct tui *t, const struct key *key)
 {
-	const unsigned contexts = 1u << CONTEXT_GLOBAL | 1u << CONTEXT_CHAT | 1u << CONTEXT_TASK;
 	struct draft *d = &t->draft;
+	buf_clear(&t->note); /* it was read: the row is for what the key does */
 	enum vim_result by_vim = t->keymap.pending[0] ? VIM_OTHER : vim_key(&t->vim, d, key);
 	enum action action;
 
@@ -440,11 +398,11 @@ static void prompt_key(struct tui *t, const struct key *key)
 	if (by_vim != VIM_OTHER)
 		return;
 	if (key->code == KEY_PASTE) {
-		if (!attach_paths(t, key->text) && !draft_paste(d, key->text))
+		if (t->keys.paste_cut || (!attach_paths(t, key->text) && !draft_paste(d, key->text)))
 			tui_note(t, "the paste is too long");
 		return;
 	}
-	enum keymap_found found = keymap_find(&t->keymap, contexts, key, &action);
+	enum keymap_found found = keymap_find(&t->keymap, CHAT, key, &action);
 	if (found == KEYMAP_ACTION && !(action == ACTION_KEYS && d->text.n))
 		input_action(t, action);
 	else if (found == KEYMAP_MORE)
@@ -458,6 +416,8 @@ void input_key(struct tui *t, const struct key *pressed)
 	struct key translated = *pressed;
 	const struct key *key = &translated;
 
+	if (t->lines && key->code == KEY_ENTER && !key->alt)
+		translated.shift = false; /* a line feed: typed before the terminal was ours */
 	if (key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)
 		t->unfocused = key->code == KEY_FOCUS_OUT;
 	if (key->code == KEY_POSITION || key->code == KEY_KITTY)
@@ -466,20 +426,21 @@ void input_key(struct tui *t, const struct key *pressed)
 		attach_clipboard_bytes(t, key->text);
 	if (key->code == KEY_MORE || key->code >= KEY_FOCUS_IN)
 		return;
-	if (t->page) {
+	if (t->page && !t->lines) {
 		if (keymap_translate(&t->keymap, 1u << CONTEXT_TRANSCRIPT | 1u << CONTEXT_SELECT, &translated))
 			page_key(t, key);
 		return;
 	}
 	if (ask_takes_keys(t) || (t->asking && (key->code == KEY_PAGE_UP || key->code == KEY_PAGE_DOWN))) {
-		if (keymap_translate(&t->keymap, 1u << CONTEXT_CONFIRMATION, &translated))
+		if (t->lines || keymap_translate(&t->keymap, 1u << CONTEXT_CONFIRMATION, &translated))
 			ask_key(t, key);
 		return;
 	}
 	t->key_ms = tui_now_ms();
 	tui_changed(t);
 	if (t->asking) { /* it is on the screen, but not long enough: keys are for the draft, and nothing is sent */
-		if (key->code == KEY_TEXT || key->code == KEY_PASTE || key->code == KEY_BACKSPACE)
+		bool interrupts = t->lines && key->code == KEY_CTRL && key->letter == 'c';
+		if (key->code == KEY_TEXT || key->code == KEY_PASTE || key->code == KEY_BACKSPACE || interrupts)
 			prompt_key(t, key);
 		ask_consider(t);
 		return;
@@ -523,7 +484,7 @@ void input_bytes(struct tui *t, const char *bytes, size_t n)
 		const char *esc = memchr(bytes + at, '\033', n - at);
 		size_t plain = esc ? (size_t)(esc - bytes) - at : n - at;
 		bool free = !t->keys.n && !t->keys.pasting && !t->keys.reporting && plain;
-		if (free && (t->burst.n || keys_is_burst(&t->keys, bytes + at, plain))) {
+		if (free && !t->lines && (t->burst.n || keys_is_burst(&t->keys, bytes + at, plain))) {
 			buf_add(&t->burst, bytes + at, MIN(plain, KEY_PASTE_BYTES - t->burst.n));
 			tui_set_timer(t, TIMER_BURST, BURST_MS);
 			at += plain;

@@ -38,6 +38,8 @@ static bool shows_progress(void)
 /* Focus is reported while it matters: during a turn. */
 void notice_turn(struct tui *t, bool runs)
 {
+	if (t->lines)
+		return;
 	t->unfocused = false;
 	cadre_write(t->out, runs ? "\033[?1004h" : "\033[?1004l", 8);
 	if (t->osc && shows_progress())

@@ -55,7 +55,7 @@ void rows_add_agent(struct tui *t, const struct agent_row *r, bool folded)
 }
 
 /* Those that ask, then those that run, then those that have just ended: one walk, however many there are */
-static void add_agents(struct tui *t, bool small)
+void rows_add_agents(struct tui *t, bool small)
 {
 	struct agents *a = &t->agents;
 	size_t alive = 0, shown = 0;
@@ -85,22 +85,24 @@ static void add_agents(struct tui *t, bool small)
 			       t->rows[t->row_count - 1].looks.n);
 	}
 	if (!small && alive > shown)
-		styled_addf(&t->rows[head], LOOK_DIM, " . %zu more, ctrl+t", alive - shown);
+		styled_addf(&t->rows[head], LOOK_DIM, " . %zu more, ctrl+%s", alive - shown,
+			    t->todo_count ? "x t" : "t"); /* ctrl+t is for the list of what is to be done */
 }
 
 /* ---- the input ------------------------------------------------------------------------------------------------------ */
 
 /* A row of the draft: marks are shown with their labels. */
-static void add_input_row(struct tui *t, size_t from, size_t to, bool first)
+static void add_input_row(struct tui *t, const struct draft *d, size_t from, size_t to, struct str prompt)
 {
 	struct styled *row = rows_add(t);
-	struct str text = buf_str(&t->draft.text);
-	size_t selected, selected_end;
+	struct str text = buf_str(&d->text);
+	size_t selected = 0, selected_end = 0;
 
-	vim_selection(&t->vim, &t->draft, &selected, &selected_end);
-	styled_addf(row, LOOK_BOLD, "%s ", first ? tui_mark(t, MARK_PROMPT) : " ");
+	if (d == &t->draft)
+		vim_selection(&t->vim, d, &selected, &selected_end);
+	styled_add(row, LOOK_BOLD, from ? STR("  ") : prompt);
 	for (size_t at = from; at < to;) {
-		const char *label = draft_mark_at(&t->draft, at);
+		const char *label = draft_mark_at(d, at);
 		unsigned width;
 		size_t end = cells_next(text, at, &width);
 		if (label)
@@ -113,28 +115,29 @@ static void add_input_row(struct tui *t, size_t from, size_t to, bool first)
 }
 
 /* The end of the row that begins at `from`; *ret_caret is its column if it is in this row. */
-static size_t input_row_end(struct tui *t, size_t from, unsigned *ret_caret, bool *ret_has_caret)
+static size_t input_row_end(struct tui *t, const struct draft *d, size_t from, struct str prompt, unsigned *ret_caret,
+			    bool *ret_has_caret)
 {
-	struct str text = buf_str(&t->draft.text);
-	unsigned column = 2, width, most = t->region.columns - 1;
+	struct str text = buf_str(&d->text);
+	unsigned column = from ? 2 : cells_width(prompt), width, most = t->region.columns - 1;
 	size_t at = from;
 
 	*ret_has_caret = false;
 	for (;;) {
-		if (at == t->draft.cursor) {
+		if (at == d->cursor) {
 			*ret_caret = column;
 			*ret_has_caret = true;
 		}
 		if (at >= text.n || text.p[at] == '\n')
 			return at;
-		const char *label = draft_mark_at(&t->draft, at);
+		const char *label = draft_mark_at(d, at);
 		size_t end = cells_next(text, at, &width);
 		if (label)
 			width = (unsigned)strlen(label) + 2;
 		else if (width == 0 || text.p[at] == '\t')
 			width = text.p[at] == '\t' ? 1 : width;
 		if (column + width > most && at > from) {
-			if (at == t->draft.cursor)
+			if (at == d->cursor)
 				*ret_has_caret = false; /* it is at the start of the next one */
 			return at;
 		}
@@ -143,9 +146,10 @@ static size_t input_row_end(struct tui *t, size_t from, unsigned *ret_caret, boo
 	}
 }
 
-static void add_input(struct tui *t, size_t most, size_t *ret_row, unsigned *ret_column)
+void rows_add_input(struct tui *t, const struct draft *d, struct str prompt, size_t most, size_t *ret_row,
+		    unsigned *ret_column)
 {
-	struct str text = buf_str(&t->draft.text);
+	struct str text = buf_str(&d->text);
 	size_t starts_cap = 64, count = 0, caret_row = 0;
 	size_t *starts = xmalloc(starts_cap * sizeof *starts);
 	unsigned column = 2;
@@ -157,7 +161,7 @@ static void add_input(struct tui *t, size_t most, size_t *ret_row, unsigned *ret
 			starts = xrealloc(starts, starts_cap * sizeof *starts);
 		}
 		starts[count] = from;
-		size_t end = input_row_end(t, from, &column, &here);
+		size_t end = input_row_end(t, d, from, prompt, &column, &here);
 		if (here)
 			caret_row = count;
 		count++;
@@ -168,10 +172,10 @@ static void add_input(struct tui *t, size_t most, size_t *ret_row, unsigned *ret
 	}
 	size_t top = caret_row >= most ? caret_row - most + 1 : 0;
 	for (size_t i = top; i < count && i < top + most; i++) {
-		size_t to = input_row_end(t, starts[i], &column, &here);
-		add_input_row(t, starts[i], to, i == 0);
+		size_t to = input_row_end(t, d, starts[i], prompt, &column, &here);
+		add_input_row(t, d, starts[i], to, prompt);
 		if (i == caret_row) {
-			(void)input_row_end(t, starts[i], ret_column, &here);
+			(void)input_row_end(t, d, starts[i], prompt, ret_column, &here);
 			*ret_row = t->row_count - 1;
 		}
 	}
@@ -221,7 +225,7 @@ void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column)
 		if (!small)
 			feed_add_tail(t);
 		feed_add_activity(t);
-		add_agents(t, small);
+		rows_add_agents(t, small);
 		if (!small)
 			todo_add_rows(t);
 		for (size_t i = 0; i < t->queue_count && i < QUEUE_ROWS && !small; i++) {
@@ -229,7 +233,9 @@ void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column)
 			styled_add(row, LOOK_DIM, STR("queued: "));
 			styled_add_foreign(row, LOOK_DIM, str_from(t->queue[i].text), true);
 		}
-		add_input(t, most, ret_row, ret_column);
+		AUTO_BUF struct buf prompt = { 0 };
+		buf_addf(&prompt, "%s ", tui_mark(t, MARK_PROMPT));
+		rows_add_input(t, &t->draft, buf_str(&prompt), most, ret_row, ret_column);
 		if (t->menu)
 			menu_add_rows(t);
 		if (!small)

@@ -22,6 +22,7 @@ enum tui_timer {
 	TIMER_STATUS, /* the status command has taken too long */
 	TIMER_BURST,  /* no more text comes in one rush: it was a paste */
 	TIMER_ANSWER, /* the terminal does not say where its cursor is */
+	TIMER_HINT,   /* plain mode: an agent has been waited for so long that Ctrl-B is worth a line */
 	TIMER_COUNT
 };
 
@@ -32,6 +33,7 @@ struct ask; /* ask.c */
 struct json;
 struct todo;       /* todo.c */
 struct job;        /* job.c */
+struct view;       /* face/cli/view.h */
 struct menu;       /* menu.c */
 struct page;       /* page.c */
 struct status_run; /* status.c */
@@ -42,6 +44,8 @@ struct tool_run {
 	int64_t started_ms;
 	struct styled patch; /* of an edit: shown below its line */
 	size_t added, removed;
+	struct buf last; /* line of its output so far, harmless */
+	int64_t lines;
 };
 
 /* Reads and searches that follow each other, until something else is written */
@@ -60,6 +64,11 @@ struct tui {
 	bool wraps_itself;   /* prose is left to the terminal's own wrapping */
 	bool shows_thinking; /* in the conversation */
 	bool osc;            /* it takes operating system commands: title, marks of turns, notices */
+	struct view *lines;  /* plain mode: makes lines of events; NULL: there is a live region */
+	bool dumb;           /* plain mode: no sequence is written */
+	bool mid_line;       /* plain mode: the terminal's cursor is behind a line that may continue */
+	struct buf typed;    /* dumb: the input line as it stands on the terminal; "": it does not */
+	bool hinted;         /* plain mode: Ctrl-B was named, once is enough */
 	int timer_fd;
 	int64_t due[TIMER_COUNT]; /* monotonic ms; 0: not set */
 
@@ -120,7 +129,8 @@ struct tui {
 	struct buf attached;       /* content blocks for the prompt that is submitted next; "": none */
 	struct queued {
 		char *text, *blocks;
-	} * queue; /* prompts for the next turns; owned */
+		struct draft_kept draft; /* as it was typed */
+	} * queue;                       /* prompts for the next turns; owned */
 	size_t queue_count;
 	struct agents agents;
 	struct ask *asks; /* oldest first */
@@ -143,12 +153,25 @@ void tui_draw(struct tui *t);                                           /* now *
 void tui_note(struct tui *t, const char *text);                         /* in the status row, for two seconds */
 void tui_submit(struct tui *t, struct str prompt);                      /* a prompt, at once or queued */
 void tui_leave(struct tui *t, int code);
+void tui_queued_release(struct queued *q);
 void tui_want(struct tui *t, enum tui_wanted wanted, struct str id); /* another session */
 struct str tui_setting(struct tui *t, const char *path);             /* its value, a text without quotes; "": not set */
 void tui_read_settings(struct tui *t);                               /* those that decide how it looks */
 void tui_suspend(struct tui *t);                                     /* Ctrl-Z */
 void tui_interrupt(struct tui *t);
 void tui_resize(struct tui *t, unsigned column); /* column: see region_resize() */
+
+/* ---- plain.c: lines in place of a live region ----------------------------------------------------------------------- */
+
+void plain_init(struct tui *t, bool reader); /* reader: lines have labels, for screen readers */
+void plain_release(struct tui *t);
+void plain_event(struct tui *t, const struct cadre_event *e);
+void plain_end_line(struct tui *t); /* what follows starts at the left */
+/* The input line with this text is complete, and stays above what follows. */
+void plain_finish(struct tui *t, struct str prompt, struct str text);
+void plain_timer(struct tui *t, enum tui_timer which); /* TIMER_TICK, TIMER_HINT */
+void plain_draw(struct tui *t, struct buf *out);
+bool plain_choose(struct tui *t, struct str line); /* true: it was an answer to a list that is shown */
 
 /* ---- feed.c: what is finished -------------------------------------------------------------------------------------- */
 
@@ -177,6 +200,10 @@ void todo_release(struct tui *t);
 
 struct styled *rows_add(struct tui *t);         /* an empty one at the end */
 void rows_cut(struct tui *t, struct styled *s); /* to the width of the window */
+void rows_add_agents(struct tui *t, bool small);
+/* A text that is being typed, behind its prompt, in at most so many rows */
+void rows_add_input(struct tui *t, const struct draft *d, struct str prompt, size_t most, size_t *ret_row,
+		    unsigned *ret_column);
 void rows_add_agent(struct tui *t, const struct agent_row *r, bool folded);
 void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column); /* all of them, and where the cursor is */
 
@@ -194,6 +221,7 @@ void input_bytes(struct tui *t, const char *bytes, size_t n); /* of the terminal
 void input_burst_end(struct tui *t);
 void input_key(struct tui *t, const struct key *key);
 void input_action(struct tui *t, enum action action);
+bool input_edit(struct tui *t, struct draft *d, const struct key *key); /* a key of the editor; false: it is none */
 void input_configure(struct tui *t);     /* settings and keybindings.json, for a session that was opened */
 void input_toggle_vim(struct tui *t);    /* /vim */
 void input_edit_bindings(struct tui *t); /* /keybindings */
@@ -207,9 +235,10 @@ void attach_clipboard_bytes(struct tui *t, struct str bytes); /* the terminal's 
 /* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
 
 void ask_add(struct tui *t, const struct cadre_event *e);
-void ask_trust(struct tui *t, struct str why);     /* whether this folder is trusted; once */
-void ask_saw_end(struct tui *t, const char *id);   /* the whole text was on the screen */
-void ask_forget(struct tui *t, const char *agent); /* it has ended */
+void ask_trust(struct tui *t, struct str why);   /* whether this folder is trusted; once */
+void ask_saw_end(struct tui *t, const char *id); /* the whole text was on the screen */
+/* The questions of an agent, or (id) one of them, need no answer any more; why: for the user, if it is open. */
+void ask_drop(struct tui *t, const char *agent, const char *id, struct str why);
 void ask_release(struct tui *t);
 void ask_consider(struct tui *t);                   /* opens the first one if that cannot surprise */
 void ask_open(struct tui *t);                       /* by the user: Tab */

@@ -113,7 +113,7 @@ void status_refresh(struct tui *t)
 	int in[2] = { -1, -1 }, out[2];
 	pid_t pid;
 
-	if (!setting || json_parse(&reader, setting, n, &root, NULL) < 0)
+	if (!setting || t->lines || json_parse(&reader, setting, n, &root, NULL) < 0)
 		return;
 	const char *command = json_cstr(json_get(root, "command"), &arena);
 	if (!command || !*command)

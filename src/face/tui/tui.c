@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * tui.c - a person at a terminal that can move its cursor: the loop, the timers, the frames, the session. docs/internals/tui.md.
+ * tui.c - a person at a terminal: the loop, the timers, the frames, the session. docs/internals/tui.md.
  *
  *     keys ----> input.c --prompt--> session --events--> feed.c ----> above (finished, written once)
  *                  |                                       |
@@ -70,6 +70,10 @@ void tui_changed(struct tui *t)
 
 void tui_note(struct tui *t, const char *text)
 {
+	if (t->lines) {
+		feed_say(t, LOOK_DIM, str_from(text));
+		return;
+	}
 	buf_clear(&t->note);
 	buf_addstr(&t->note, text);
 	tui_set_timer(t, TIMER_NOTE, NOTE_MS);
@@ -93,7 +97,9 @@ void tui_draw(struct tui *t)
 		tui_set_timer(t, TIMER_RESIZE, RESIZE_MS);
 		return;
 	}
-	if (t->page) {
+	if (t->lines) {
+		plain_draw(t, &out);
+	} else if (t->page) {
 		page_draw(t, &out);
 	} else {
 		rows_frame(t, &row, &column);
@@ -102,8 +108,10 @@ void tui_draw(struct tui *t)
 	}
 	if (out.n)
 		cadre_write(t->out, out.p, out.n);
+	if (t->drawn_ms) /* before the size can change again; the first frame is written with what the terminal is asked */
+		(void)cadre_writer_flush(t->out, 0, NULL, 0);
 	t->drawn_ms = tui_now_ms();
-	bool ticks = t->in_turn || t->agents.running;
+	bool ticks = (t->in_turn || t->agents.running) && (!t->lines || t->region.shown_count);
 	if (ticks && !t->due[TIMER_TICK])
 		t->due[TIMER_TICK] = t->drawn_ms + TICK_MS;
 	arm_timers(t);
@@ -115,6 +123,11 @@ static void tui_erase(struct tui *t)
 	AUTO_BUF struct buf out = { 0 };
 
 	page_close(t);
+	if (t->lines)
+		plain_end_line(t);
+	if (t->typed.n)
+		buf_addstr(&out, "\r\n");
+	buf_clear(&t->typed);
 	region_erase(&t->region, &out);
 	buf_add(&out, t->above.p, t->above.n);
 	buf_clear(&t->above);
@@ -132,7 +145,7 @@ void tui_resize(struct tui *t, unsigned column)
 	t->resizing = false;
 	t->due[TIMER_ANSWER] = 0;
 	term_size(&columns, &rows);
-	if (t->page) { /* what is below the view is drawn anew when it closes */
+	if (t->page && !t->lines) { /* what is below the view is drawn anew when it closes */
 		t->region.columns = MAX(columns, 2u);
 		t->region.rows = MAX(rows, 2u);
 		tui_draw(t);
@@ -176,6 +189,8 @@ static void on_timer(struct cadre *c, int fd, void *data)
 		probe_resize(t);
 	if (came[TIMER_ANSWER])
 		probe_late(t);
+	if (t->lines && (came[TIMER_TICK] || came[TIMER_HINT]))
+		plain_timer(t, came[TIMER_HINT] ? TIMER_HINT : TIMER_TICK);
 	if (came[TIMER_FRAME] || came[TIMER_TICK] || came[TIMER_NOTE] || came[TIMER_ESC])
 		tui_draw(t);
 	arm_timers(t);
@@ -191,7 +206,9 @@ void tui_submit(struct tui *t, struct str prompt)
 	if (t->in_turn) {
 		t->queue = xrealloc(t->queue, (t->queue_count + 1) * sizeof *t->queue);
 		t->queue[t->queue_count++] =
-			(struct queued){ xstrndup(prompt.p, prompt.n), buf_take(&t->attached, NULL) };
+			(struct queued){ .text = xstrndup(prompt.p, prompt.n), .blocks = buf_take(&t->attached, NULL) };
+		if (t->lines)
+			plain_finish(t, STR("queued: "), prompt);
 		return;
 	}
 	utf8_add_repaired(&text, buf_str(&t->joined));
@@ -263,15 +280,22 @@ void tui_want(struct tui *t, enum tui_wanted wanted, struct str id)
 	cadre_stop(t->c);
 }
 
+void tui_queued_release(struct queued *q)
+{
+	free(q->text);
+	free(q->blocks);
+	draft_kept_release(&q->draft);
+}
+
 static void next_of_queue(struct tui *t)
 {
 	if (!t->queue_count || t->in_turn || t->leaving)
 		return;
-	AUTO_FREE char *first = t->queue[0].text, *blocks = t->queue[0].blocks;
+	CLEANUP(tui_queued_release) struct queued first = t->queue[0];
 	memmove(t->queue, t->queue + 1, --t->queue_count * sizeof *t->queue);
-	feed_prompt(t, str_from(first));
-	buf_addstr(&t->attached, blocks);
-	tui_submit(t, str_from(first));
+	feed_prompt(t, str_from(first.text));
+	buf_addstr(&t->attached, first.blocks);
+	tui_submit(t, str_from(first.text));
 }
 
 static void on_event(const struct cadre_event *e, void *data)
@@ -290,8 +314,10 @@ static void on_event(const struct cadre_event *e, void *data)
 	feed_event(t, e);
 	if (kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED || kind == CADRE_ELICITATION_ASKED)
 		ask_add(t, e);
+	if (kind == CADRE_QUESTION_CLOSED)
+		ask_drop(t, NULL, cadre_event_id(e), view_event_text(e));
 	if (kind == CADRE_AGENT_ENDED || (kind == CADRE_TURN_ENDED && !cadre_event_agent(e)[0]))
-		ask_forget(t, cadre_event_agent(e));
+		ask_drop(t, cadre_event_agent(e), NULL, STR("its agent has ended"));
 	if (kind != CADRE_TURN_ENDED || cadre_event_agent(e)[0])
 		return;
 	t->in_turn = false;
@@ -322,10 +348,11 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 	}
 	input_bytes(t, bytes, (size_t)n);
 	t->due[TIMER_ESC] = (t->keys.n || t->keys.reporting) && !t->keys.pasting ? tui_now_ms() + ESC_MS : 0;
-	if (!t->keys.pasting && !t->burst.n)
-		tui_draw(t);
-	else
+	if (t->keys.pasting || t->burst.n) {
 		arm_timers(t);
+		return;
+	}
+	tui_draw(t);
 }
 
 void tui_suspend(struct tui *t)
@@ -358,7 +385,8 @@ static void on_signal(struct cadre *c, int signal, void *data)
 	case SIGTSTP:
 		tui_suspend(t);
 		break;
-	case SIGCONT:
+	case SIGCONT: /* also after SIGSTOP, which gave no time to give it back: what the shell set is undone */
+		term_give_back();
 		(void)term_take();
 		tui_resize(t, REGION_COLUMN_UNKNOWN);
 		tui_draw(t);
@@ -387,12 +415,14 @@ void tui_read_settings(struct tui *t)
 {
 	const char *term = getenv("TERM");
 
-	t->ascii = !term_has_utf8() || str_is(tui_setting(t, "cadre.ascii"), "true");
+	t->ascii = t->lines || !term_has_utf8() || str_is(tui_setting(t, "cadre.ascii"), "true");
 	t->still = str_is(tui_setting(t, "prefersReducedMotion"), "true");
 	t->wraps_itself = str_is(tui_setting(t, "cadre.wrap"), "terminal");
 	t->shows_thinking = str_is(tui_setting(t, "showThinking"), "true");
-	t->osc = !term || strcmp(term, "linux") != 0; /* its console would print them */
-	t->region.colour = view_wants_colour() ? theme_find(tui_setting(t, "theme")) : THEME_NONE;
+	t->osc = !t->lines && (!term || strcmp(term, "linux") != 0); /* its console would print them */
+	t->region.colour = view_wants_colour() && !t->dumb ? theme_find(tui_setting(t, "theme"))
+			   : t->lines                      ? THEME_BARE
+							   : THEME_NONE;
 	tui_changed(t);
 }
 
@@ -411,7 +441,7 @@ static int tui_open(struct tui *t, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (t->wanted == TUI_OLD)
-		rc = configure_set(c, "resume", t->wanted_id, err);
+		rc = configure_set(c, t->wanted_id[0] ? "resume" : "continue", t->wanted_id, err);
 	else if (t->wanted == TUI_FORK && (rc = configure_set(c, "resume", t->wanted_id, err)) == 0)
 		rc = configure_set(c, "fork-session", "", err);
 	if (rc == 0 && t->wanted == TUI_FORK && t->wanted_at)
@@ -477,6 +507,9 @@ static void tui_switch(struct tui *t)
 	else if (t->wanted == TUI_FORK)
 		buf_addf(&b, "Session %s: a copy of %s, which stays as it is.", cadre_session_id(t->session),
 			 t->wanted_id);
+	else if (t->lines)
+		buf_addf(&b, "Continuing session %s.%s", cadre_session_id(t->session),
+			 cadre_has_interrupted_turn(t->session) ? " Its last turn was interrupted." : "");
 	else
 		show_past(t);
 	feed_foreign(t, rc < 0 ? LOOK_RED : LOOK_DIM, buf_str(&b));
@@ -498,10 +531,8 @@ static void tui_release(struct tui *t)
 	region_release(&t->region);
 	for (size_t i = 0; i < t->row_cap; i++)
 		styled_release(&t->rows[i]);
-	for (size_t i = 0; i < t->queue_count; i++) {
-		free(t->queue[i].text);
-		free(t->queue[i].blocks);
-	}
+	for (size_t i = 0; i < t->queue_count; i++)
+		tui_queued_release(&t->queue[i]);
 	buf_release(&t->attached);
 	for (struct map_entry *e = map_next(&t->skills, NULL); e; e = map_next(&t->skills, e))
 		free(e->value);
@@ -519,6 +550,7 @@ static void tui_release(struct tui *t)
 	free(t->wanted_at);
 	free(t->export_path);
 	buf_release(&t->status_text);
+	plain_release(t);
 	close(t->timer_fd);
 }
 
@@ -531,7 +563,7 @@ static void keep_terminal(struct tui *t)
 	(void)cadre_keep_terminal(t->c, outside, reset, NULL, 0);
 }
 
-int tui_run(const struct args *args)
+int tui_run(const struct args *args, bool plain)
 {
 	struct tui t = { .args = args };
 	const char *prompt = flags_prompt(args), *mode = args_value(args, "permission-mode");
@@ -541,6 +573,8 @@ int tui_run(const struct args *args)
 	region_init(&t.region);
 	term_size(&t.region.columns, &t.region.rows);
 	t.mode = mode && strcmp(mode, "default") != 0 ? xstrdup(mode) : NULL;
+	if (plain)
+		plain_init(&t, view_is_for_reader());
 	t.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (t.timer_fd < 0)
 		err_set(&err, ERR_IO, "cannot make a timer: %m");
@@ -549,19 +583,15 @@ int tui_run(const struct args *args)
 		return run_fail(&err);
 	}
 	if (str_is(tui_setting(&t, "axScreenReader"), "true")) {
-		(void)setenv("CLAUDE_AX_SCREEN_READER", "1", 1);
-		cadre_unwatch_fd(t.c, STDIN_FILENO);
-		cadre_close(t.session);
-		cadre_writer_free(t.out);
-		cadre_free(t.c);
-		tui_release(&t);
-		return TUI_WANTS_LINES;
+		plain_init(&t, true);
+		tui_read_settings(&t);
 	}
 	(void)term_take();
 	probe_load();
-	buf_addf(&text, "cadre %s . %s", cadre_version(), cadre_session_model(t.session));
+	buf_addf(&text, t.lines ? "cadre %s - /help for help, Ctrl-D to leave" : "cadre %s . %s", cadre_version(),
+		 cadre_session_model(t.session));
 	feed_foreign(&t, LOOK_DIM, buf_str(&text));
-	if (args_has(args, "continue") || args_has(args, "resume"))
+	if (!t.lines && (args_has(args, "continue") || args_has(args, "resume")))
 		show_past(&t);
 	if ((prompt && str_trim(str_from(prompt)).n) || cadre_has_initial_prompt(t.session)) {
 		feed_prompt(&t, str_from(prompt));
@@ -569,7 +599,9 @@ int tui_run(const struct args *args)
 	}
 	status_refresh(&t);
 	tui_draw(&t);
-	probe_start(&t);
+	if (!t.lines)
+		probe_start(&t);
+	(void)cadre_writer_flush(t.out, 0, NULL, 0);
 	keep_terminal(&t);
 	while (!t.over) {
 		cadre_run(t.c);

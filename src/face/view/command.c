@@ -60,7 +60,7 @@ static void run_exit(struct tui *t, const struct slash *slash, struct str rest)
 {
 	(void)slash;
 	(void)rest;
-	if (t->agents.running && !t->leave_asked) {
+	if (t->agents.running && !t->leave_asked && !t->lines) {
 		t->leave_asked = true;
 		feed_say(t, LOOK_YELLOW,
 			 STR("Agents run: /exit again leaves, and --resume continues them; /stop all ends them.\n"));
@@ -81,7 +81,7 @@ static void choose_session(struct tui *t, const char *id)
 static void run_resume(struct tui *t, const struct slash *slash, struct str rest)
 {
 	(void)slash;
-	if (rest.n)
+	if (rest.n || t->lines) /* the latest */
 		tui_want(t, TUI_OLD, rest);
 	else if (!show_sessions(t, choose_session))
 		feed_say(t, LOOK_DIM, STR("There is no earlier session in this project.\n"));

@@ -127,6 +127,8 @@ static void update_history(struct tui *t, struct menu *m)
 
 void menu_search_history(struct tui *t)
 {
+	if (t->lines)
+		return;
 	history_load(t);
 	update_history(t, menu_new(t, MENU_HISTORY, 0));
 }
@@ -141,6 +143,8 @@ void menu_update(struct tui *t)
 		return;
 	}
 	menu_close(t);
+	if (t->lines)
+		return;
 	while (at && text.p[at - 1] != ' ' && text.p[at - 1] != '\n')
 		at--;
 	struct str word = { text.p + at, cursor - at };

@@ -22,7 +22,8 @@ struct page *page_open(struct tui *t, enum page_kind kind, const char *title)
 	p->title = buf_take(&safe, NULL);
 	p->screen.colour = t->region.colour;
 	t->page = p;
-	cadre_write(t->out, "\033[?1049h\033[H\033[J", 14);
+	if (!t->lines)
+		cadre_write(t->out, "\033[?1049h\033[H\033[J", 14);
 	tui_changed(t);
 	return p;
 }
@@ -49,7 +50,8 @@ void page_close(struct tui *t)
 	free(p->rows);
 	region_release(&p->screen);
 	free(p);
-	cadre_write(t->out, "\033[?1049l", 8);
+	if (!t->lines)
+		cadre_write(t->out, "\033[?1049l", 8);
 	tui_changed(t);
 }
 

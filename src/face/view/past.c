@@ -64,9 +64,7 @@ static void add_result(struct past *p, struct str text, bool failed)
 			return;
 		}
 		styled_add(p->out, LOOK_PLAIN, STR("    "));
-		styled_add_foreign(p->out, look,
-				   p->whole ? line : utf8_cut(line, p->columns > 20 ? p->columns - 5 : 15), true);
-		styled_add(p->out, LOOK_PLAIN, STR("\n"));
+		styled_add_line(p->out, look, p->whole ? line : utf8_cut(line, p->columns > 20 ? p->columns - 5 : 15));
 	}
 }
 
@@ -91,8 +89,7 @@ static void add_block(struct past *p, bool of_user, const struct json *b, struct
 		styled_addf(p->out, LOOK_CYAN, "%s ", tui_mark(p->tui, MARK_TOOL));
 		styled_add_foreign(p->out, LOOK_BOLD, json_str(json_get(b, "name"), a), true);
 		styled_add(p->out, LOOK_PLAIN, STR(" "));
-		styled_add_foreign(p->out, LOOK_PLAIN, call_subject(json_get(b, "input"), a), true);
-		styled_add(p->out, LOOK_PLAIN, STR("\n"));
+		styled_add_line(p->out, LOOK_PLAIN, call_subject(json_get(b, "input"), a));
 	} else if (json_str_is(type, "tool_result")) {
 		bool failed = json_bool(json_get(b, "is_error"));
 		if (json_is(content, JSON_STRING))

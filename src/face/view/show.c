@@ -318,8 +318,7 @@ void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out)
 		if (above && path.n > above && !memcmp(path.p, cwd, above) && path.p[above] == '/')
 			path = (struct str){ path.p + above + 1, path.n - above - 1 };
 		styled_add(&s, LOOK_PLAIN, STR("  "));
-		styled_add_foreign(&s, LOOK_PLAIN, path, true);
-		styled_add(&s, LOOK_PLAIN, STR("\n"));
+		styled_add_line(&s, LOOK_PLAIN, path);
 	}
 	if (out)
 		styled_append(out, &s, 0, s.text.n);
@@ -419,8 +418,7 @@ static void on_tasks(struct tui *t, struct str output, bool ok)
 			    json_str(json_get(k, "parentAgentId"), &a).n)
 				continue;
 			styled_addf(&s, LOOK_DIM, "%s agent continues with the next prompt: ", tui_mark(t, MARK_RUNS));
-			styled_add_foreign(&s, LOOK_DIM, json_str(json_get(k, "description"), &a), true);
-			styled_add(&s, LOOK_PLAIN, STR("\n"));
+			styled_add_line(&s, LOOK_DIM, json_str(json_get(k, "description"), &a));
 		}
 	}
 	feed_styled(t, &s);

@@ -219,7 +219,7 @@ static struct host_list read_hosts(struct reading *r, const char *key, bool allo
 
 /* ---- credentials ---- */
 
-/* {"files": [{path, mode}], "envVars": [{name, mode}]}. What others mask is denied here: nothing is put in its place. */
+/* {"files": [{path, mode}], "envVars": [{name, mode}]}; a string stands for what is denied. What others mask is denied here: nothing is put in its place. */
 static void on_credentials(void *data, const struct settings_item *item)
 {
 	struct reading *r = data;
@@ -229,7 +229,7 @@ static void on_credentials(void *data, const struct settings_item *item)
 	if (!files && !json_str_is(item->key, "envVars"))
 		return;
 	for (const struct json *one = json_first(item->value); one; one = json_next(item->value, one)) {
-		struct str what = json_str(json_get(one, files ? "path" : "name"), a);
+		struct str what = json_str(json_is(one, JSON_STRING) ? one : json_get(one, files ? "path" : "name"), a);
 		if (!what.n || json_str_is(json_get(one, "mode"), "allow")) /* defs/policy/policy.c gives it back */
 			continue;
 		if (json_str_is(json_get(one, "mode"), "mask"))

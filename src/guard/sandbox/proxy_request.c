@@ -61,6 +61,11 @@ static bool request_rewrite(struct proxy_request *r, struct str method, struct s
 		 n < rest.n && rest.p[n] == '/' ? "" : "/", STR_ARG(((struct str){ rest.p + n, rest.n - n })));
 	while (headers.p) {
 		struct str line = cut_line(&headers);
+		struct str rest_of_line = line;
+		struct str name = str_cut(&rest_of_line, ':');
+		for (size_t i = 0; i < name.n; i++) /* "Host :" and folded lines are a Host for some servers */
+			if (!rest_of_line.p || !isgraph((unsigned char)name.p[i]))
+				return false;
 		struct str host = header_value(line, "Host");
 		if (host.p && !str_is_nocase(host, authority))
 			return false;
@@ -77,6 +82,8 @@ static enum request_state read_http(struct proxy_request *r, struct str said)
 	const char *end = said.n ? memmem(said.p, said.n, "\r\n\r\n", 4) : NULL;
 
 	r->kind = PROXY_PLAIN;
+	if (said.n && !isupper((unsigned char)said.p[0])) /* SOCKS4, TLS: more bytes make no request of it */
+		return REQUEST_BAD;
 	if (!end)
 		return REQUEST_PART;
 	struct str headers = { said.p, (size_t)(end - said.p) };

@@ -164,6 +164,7 @@ void sandbox_report(struct sandbox_held *held, struct str output, bool failed, s
 			out,
 			"\n<sandbox>\nThis command ran in a reduced sandbox: without namespaces it writes the working "
 			"directories only and has no network, but nothing is hidden from it.\n</sandbox>");
+	held->reported = arena_str(&held->arena, buf_str(&text));
 	if (!text.n)
 		return;
 	buf_addf(out,
@@ -173,4 +174,27 @@ void sandbox_report(struct sandbox_held *held, struct str output, bool failed, s
 		 held->may_leave
 			 ? "If the task needs it, ask for it with dangerouslyDisableSandbox for this one command."
 			 : "It cannot be granted here.");
+}
+
+void sandbox_violations(const struct sandbox_held *held, struct buf *out)
+{
+	for (struct str rest = held->reported; rest.n;) {
+		struct str line = str_cut(&rest, '\n');
+		struct str kind = str_cut(&line, str_starts(line, STR("put back:")) ? ':' : ' ');
+		if (str_is(kind, "blocked:"))
+			kind = str_cut(&line, ' ');
+		line = str_trim(line);
+		/* "WHAT (RULE)", "WHAT appeared and ..." or "WHAT: ..." */
+		static const char *const ends[] = { " (", " appeared", ": " };
+		const char *end = NULL;
+		for (size_t i = 0; i < COUNT_OF(ends) && !end && line.n; i++)
+			end = memmem(line.p, line.n, ends[i], strlen(ends[i]));
+		struct str what = { line.p, end ? (size_t)(end - line.p) : line.n };
+		struct str rule = { end, line.n - what.n };
+		while (rule.n && char_in(rule.p[0], " (:"))
+			rule = (struct str){ rule.p + 1, rule.n - 1 };
+		rule.n -= rule.n && rule.p[rule.n - 1] == ')';
+		kind.n -= kind.n && kind.p[kind.n - 1] == ':';
+		buf_addf(out, STR_FMT "\t" STR_FMT "\t" STR_FMT "\n", STR_ARG(kind), STR_ARG(what), STR_ARG(rule));
+	}
 }

@@ -83,7 +83,8 @@ struct sandbox_held {
 	const struct violation_rule *ignored; /* in the arena */
 	size_t ignored_count;
 	const char *why_out;        /* it runs outside though the settings want a sandbox; NULL: it does not */
-	struct paths refused_hosts; /* "host:port (why)" */
+	struct paths refused_hosts; /* "blocked: network host:port (why)" */
+	struct str reported;        /* lines of the last report; in the arena */
 	struct sandbox_held *next, **prev;
 	struct kept_config {
 		const char *root;
@@ -106,4 +107,7 @@ int sandbox_hold(struct sandbox *s, const struct sandbox_request *request, struc
 void sandbox_started(struct sandbox_held *held);
 /* The command has ended: moves away what must not have appeared, and adds the lines for the model, or nothing. */
 void sandbox_report(struct sandbox_held *held, struct str output, bool failed, struct buf *out);
+/* What that report named, for programs: lines of kind (write, read, network, socket, removed ...), what and rule, with tabs
+ * between them. */
+void sandbox_violations(const struct sandbox_held *held, struct buf *out);
 void sandbox_held_free(struct sandbox_held *held); /* NULL is allowed */

@@ -6,217 +6,6 @@
 #include "guard/shell/shell_options.h"
 #include "guard/shell/shell_parse_int.h"
 
-/* ---- words that hide what runs ---------------------------------------------------------------------------------- */
-
-/* Commands whose words do not say what runs: they run a text, change how the rest is read, or take a value
- * for the name of a variable, where a[$(cmd)] runs cmd. One table, one row per builtin. */
-
-typedef const char *hide_fn(const struct shell_command *c, size_t name);
-
-static const char takes_names[] = "it takes an argument for the name of a variable, which can hold a command";
-
-bool shell_name_is_dangerous(struct str name)
-{
-	return str_starts_with_one_of(name, "BASH|LD_|DYLD_") ||
-	       str_is_one_of(name,
-			     "PATH|IFS|ENV|PS4|SHELLOPTS|PROMPT_COMMAND|CDPATH|GLOBIGNORE|EXECIGNORE|POSIXLY_CORRECT|"
-			     "HOME|SHELL");
-}
-
-static bool is_option(const struct shell_word *w)
-{
-	return w->literal && w->text.n > 1 && w->text.p[0] == '-';
-}
-
-/* NAME or NAME=value, whatever the value is. */
-static const char *check_name(const struct shell_word *w)
-{
-	struct str name = w->literal ? w->text : w->source;
-	const char *equals = memchr(name.p, '=', name.n);
-
-	if (!w->literal && !equals)
-		return takes_names;
-	if (equals)
-		name.n = (size_t)(equals - name.p);
-	if (name.n && name.p[name.n - 1] == '+')
-		name.n--;
-	bool plain = name.n && !shell_is_digit(name.p[0]);
-	for (size_t i = 0; i < name.n; i++)
-		plain = plain && shell_is_name_char(name.p[i]);
-	if (!plain)
-		return takes_names;
-	return shell_name_is_dangerous(name) ? "it sets a variable that decides what runs" : NULL;
-}
-
-static const char *hide_names(const struct shell_command *c, size_t name)
-{
-	/* Only behind a declaration that is written as such is NAME=$x one word. */
-	bool plain = !name && shell_declares(c->words[0].source);
-
-	for (size_t i = name + 1; i < c->word_count; i++) {
-		const char *why = is_option(&c->words[i]) ? NULL : check_name(&c->words[i]);
-		if (!why && c->words[i].splits && !plain)
-			why = takes_names;
-		if (why)
-			return why;
-	}
-	return NULL;
-}
-
-/* -i makes every later assignment arithmetic, -n makes the variable another one's name. */
-static const char *hide_declare(const struct shell_command *c, size_t name)
-{
-	for (size_t i = name + 1; i < c->word_count; i++)
-		if (is_option(&c->words[i]) && (memchr(c->words[i].text.p, 'i', c->words[i].text.n) ||
-						memchr(c->words[i].text.p, 'n', c->words[i].text.n)))
-			return "it changes what assignments mean";
-	return hide_names(c, name);
-}
-
-/* The options of read that have an argument make it look like a name, which is as good as one. */
-static const char *hide_read(const struct shell_command *c, size_t name)
-{
-	for (size_t i = name + 1; i < c->word_count; i++) {
-		const struct shell_word *w = &c->words[i];
-		const char *why = w->literal ? NULL : takes_names;
-		if (!why && !is_option(w)) {
-			why = check_name(w);
-		} else if (!why) {
-			size_t k = 1;
-			while (k + 1 < w->text.n && !char_in(w->text.p[k], "adinNptu"))
-				k++;
-			char last = w->text.p[w->text.n - 1];
-			if (k + 1 < w->text.n && w->text.p[k] == 'a')
-				why = takes_names; /* -aNAME, also behind other letters */
-			else if (char_in(last, "adinNptu") && ++i < c->word_count && last == 'a')
-				why = check_name(&c->words[i]);
-		}
-		if (why)
-			return why;
-	}
-	return NULL;
-}
-
-/* Can the first argument become -v? In double quotes only what begins with an expansion or a dash can. */
-static const char *hide_printf(const struct shell_command *c, size_t name)
-{
-	if (c->word_count <= name + 1)
-		return NULL;
-	const struct shell_word *w = &c->words[name + 1];
-	bool quoted = w->source.p[0] == '"' && w->source.n > 1;
-	char begin = w->source.p[quoted];
-	bool may_become_option;
-	if (w->literal)
-		may_become_option = str_starts(w->text, STR("-v"));
-	else if (quoted && begin == '\\')
-		may_become_option = w->source.n > 2 && w->source.p[2] == '\n';
-	else
-		may_become_option = strchr(quoted ? "$`-\"" : "$`-\"'\\{*?[~", begin) != NULL;
-	return may_become_option ? takes_names : NULL;
-}
-
-/* test: only shapes where no word can turn into -v. */
-static const char *hide_test(const struct shell_command *c, size_t name)
-{
-	size_t count = c->word_count - name - 1;
-	bool known = true;
-
-	if (str_is(c->words[name].text, "[") && count)
-		count--;
-	const struct shell_word *w = &c->words[name + 1];
-	for (size_t i = 0; i < count; i++) {
-		known = known && w[i].literal;
-		if (w[i].splits)
-			return "an argument of test can become several, and -v of them takes a variable's name";
-		if (w[i].literal && (str_is(w[i].text, "-v") || str_is(w[i].text, "-R")))
-			return takes_names;
-	}
-	if (count && w[0].literal && str_is(w[0].text, "!"))
-		w++, count--;
-	if (known || count <= 1 || (count <= 3 && w[count == 2 ? 0 : 1].literal))
-		return NULL;
-	return "it is not known which argument of test is the operator";
-}
-
-static const char *hide_set(const struct shell_command *c, size_t name)
-{
-	static const char known[] = "pipefail|errexit|nounset|xtrace|noglob";
-
-	for (size_t i = name + 1; i < c->word_count; i++) {
-		const struct shell_word *w = &c->words[i];
-		bool good = w->literal && w->text.n > 1 && (w->text.p[0] == '-' || w->text.p[0] == '+');
-		for (size_t k = 1; good && k < w->text.n; k++)
-			good = char_in(w->text.p[k], "euxo");
-		good = good || (w->literal && str_is_one_of(w->text, known));
-		if (w->literal && str_is(w->text, "--"))
-			return NULL;
-		if (!good)
-			return "it changes how the shell reads";
-	}
-	return NULL;
-}
-
-static const struct {
-	const char *names;
-	const char *why;     /* NULL: as the check says */
-	const char *options; /* why holds only with one of these letters, or a word that is not known; NULL: always */
-	hide_fn *check;
-} hiding[] = {
-	{ ".|source", "it runs a file in this shell", NULL, NULL },
-	{ "[|test", NULL, NULL, hide_test },
-	{ "alias|enable|hash|history|unalias", "it changes what names mean", NULL, NULL },
-	{ "bind|compgen|complete|compopt|mapfile|readarray", "it can run a text", NULL, NULL },
-	{ "declare|export|local|readonly|typeset", NULL, NULL, hide_declare },
-	{ "env", "env -S splits a text into a command", "Ss", NULL },
-	{ "eval", "eval runs a text", NULL, NULL },
-	{ "exec", "exec replaces the shell or its files", NULL, NULL },
-	{ "fc", "it runs a command of the history", NULL, NULL },
-	{ "getopts|unset", NULL, NULL, hide_names },
-	{ "jobs", "jobs -x runs its arguments", "x", NULL },
-	{ "let", "arithmetic can run what a variable holds", NULL, NULL },
-	{ "printf", NULL, NULL, hide_printf },
-	{ "read", NULL, NULL, hide_read },
-	{ "set", NULL, NULL, hide_set },
-	{ "shopt", "it changes how the shell reads", NULL, NULL },
-	{ "trap", "trap runs a text later", NULL, NULL },
-	{ "wait", takes_names, "p", NULL },
-};
-
-const char *shell_hides(const struct shell_command *c)
-{
-	size_t name = 0;
-
-	for (size_t i = 0; i < c->assignment_count; i++)
-		if (shell_name_is_dangerous(c->assignments[i].name))
-			return "it sets a variable that decides what runs";
-	for (size_t i = 0; i < c->redirect_count; i++) {
-		if (str_starts_with_one_of(c->redirects[i].target.text, "/dev/tcp/|/dev/udp/"))
-			return "a redirection opens a connection";
-	}
-	/* command and builtin in front of a builtin change nothing about it. */
-	while (name + 1 < c->word_count && c->words[name].literal &&
-	       str_is_one_of(c->words[name].text, "command|builtin"))
-		for (name++; name + 1 < c->word_count && is_option(&c->words[name]); name++)
-			;
-	if (c->word_count && !c->words[name].literal)
-		return "the name of the command is known only when it runs";
-	for (size_t i = 0; c->word_count && i < COUNT_OF(hiding); i++) {
-		if (!str_is_one_of(c->words[name].text, hiding[i].names))
-			continue;
-		if (hiding[i].check)
-			return hiding[i].check(c, name);
-		bool found = !hiding[i].options;
-		for (size_t k = name + 1; k < c->word_count && !found; k++) {
-			const struct shell_word *w = &c->words[k];
-			found = !w->literal;
-			for (size_t n = 1; is_option(w) && n < w->text.n; n++)
-				found = found || char_in(w->text.p[n], hiding[i].options);
-		}
-		return found ? hiding[i].why : NULL;
-	}
-	return NULL;
-}
-
 /* ---- code of other languages ------------------------------------------------------------------------------------- */
 
 /* Programs that are given code, which can start any command. Only rules that forbid look at this: a person who allows python3 has
@@ -231,7 +20,7 @@ static const struct {
 	{ "bun", "ep", "--eval|--print", false },
 	{ "c++|cc|clang|g++|gcc", "", "-wrapper|-fplugin|-specs|--specs", false },
 	{ "deno", "", "eval", true },
-	{ "ed|tclsh", "", "", true },
+	{ "tclsh", "", "", true },
 	{ "emacs", "", "--eval|--exec|--batch", false },
 	{ "ex", "c", "+|--cmd", true },
 	{ "expect|pypy|python", "c", "", true },
@@ -284,10 +73,12 @@ static const char *hides_code(const struct shell_command *c, struct str name)
 	for (size_t k = 1; k < c->word_count; k++) {
 		struct str word = c->words[k].text;
 		bool option = word.n > 1 && word.p[0] == '-';
-		bool coded = !c->words[k].literal;
+		bool coded = false;
 		for (size_t m = 1; option && word.p[1] != '-' && m < word.n; m++)
 			coded = coded || strchr(coders[i].letters, word.p[m]);
-		if (str_starts_with_one_of(word, coders[i].words) || (coded && !has_file))
+		/* What follows the script of an interpreter is the script's. */
+		if (str_starts_with_one_of(word, coders[i].words) || (coded && !(has_file && coders[i].alone)) ||
+		    (!c->words[k].literal && !has_file))
 			return why;
 		has_file = has_file ||
 			   (!option && !str_is(word, "-") && !str_starts_with_one_of(word, "/dev/|/proc/")) ||
@@ -423,6 +214,11 @@ static void list_wrapped(struct listing *l, const struct runner *r, const struct
 static void list_replaced(struct listing *l, const struct shell_command *c, unsigned level)
 {
 	struct str mark = STR("{}");
+	struct str last = shell_base_name(c->words[c->word_count - 1].text);
+
+	for (size_t i = 0; i < COUNT_OF(runners); i++) /* echo rm x | xargs env */
+		if (str_is_one_of(last, runners[i].names) && !str_is(last, "xargs"))
+			note_hiding(l, "it puts words into commands that are known only when it runs");
 
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str word = c->words[i].text;
@@ -462,6 +258,8 @@ static void list_option_text(struct listing *l, const struct shell_command *c, u
 
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str word = c->words[i].text;
+		if (str_starts(c->words[i].source, STR("<("))) /* --rcfile <(echo rm x) */
+			note_hiding(l, "a shell runs what it reads");
 		if (word.n > 1 && (word.p[0] == '-' || word.p[0] == '+')) {
 			has_text = has_text || (word.p[1] != '-' && memchr(word.p, 'c', word.n)) ||
 				   str_is(word, "--command");
@@ -569,8 +367,11 @@ static void list_command(struct listing *l, const struct shell_command *c, unsig
 			list_wrapped(l, &runners[i], c, level);
 	if (str_starts_with_one_of(name, "ld-|ld.so|ld64.so"))
 		list_wrapped(l, &(struct runner){ "ld.so", "", 0 }, c, level);
-	if (str_is_one_of(name, "at|batch|crontab|parallel"))
+	if (str_is_one_of(name, "at|batch|crontab|ed|parallel"))
 		note_hiding(l, "it runs what it reads");
+	for (size_t i = 1; i < c->word_count && str_is_one_of(name, subcommanders); i++)
+		if (str_starts(c->words[i].source, STR("<(")))
+			note_hiding(l, "it runs what it reads"); /* ninja -f <(...) */
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		if (str_is_one_of(name, texts[i].names))
 			texts[i].list(l, c, level);
@@ -578,7 +379,36 @@ static void list_command(struct listing *l, const struct shell_command *c, unsig
 
 /* Of programs with subcommands, these run what follows. */
 static const char running[] =
-	"--exec|--extcmd|-x|debug|difftool|dlx|exec|filter-branch|foreach|run|shell|ssh|submodule|x";
+	"--exec|--extcmd|-x|-toolexec|debug|devenv|difftool|dlx|exec|explore|filter-branch|foreach|run|shell|ssh|submodule|unshare|x";
+
+/* A text in a language that is not known may run what stands anywhere in it: '.shell rm x', exec("rm x"), core.editor=rm x */
+static void list_anywhere(struct listing *l, struct str text)
+{
+	enum { WORDS = 16 };
+
+	for (size_t i = 0; i < text.n; i++) {
+		bool inside = i && (isalnum((unsigned char)text.p[i - 1]) || char_in(text.p[i - 1], "_-/"));
+		if (inside || !(isalpha((unsigned char)text.p[i]) || char_in(text.p[i], "_/")))
+			continue;
+		if (l->count >= MAX_COMMANDS) {
+			l->overflow = true;
+			return;
+		}
+		size_t end = i;
+		while (end < text.n && !char_in(text.p[end], "\n;|&\"'`()"))
+			end++;
+		struct shell_command c = { .source = str_trim((struct str){ text.p + i, end - i }) };
+		c.words = arena_calloc(l->arena, WORDS * sizeof *c.words);
+		for (struct str rest = c.source; rest.n && c.word_count < WORDS;) {
+			struct str word = str_cut(&rest, ' ');
+			if (word.n)
+				c.words[c.word_count++] =
+					(struct shell_word){ .text = word, .source = word, .literal = true };
+		}
+		c.words[0].text = shell_base_name(c.words[0].text);
+		add_form(l, &c);
+	}
+}
 
 /* A word as a command, or as a text: 'rm x', --exec='rm x', -x'rm x', EXEC:'rm x', '!rm x' */
 static void list_doubtful_word(struct listing *l, const struct shell_command *c, size_t i)
@@ -588,6 +418,8 @@ static void list_doubtful_word(struct listing *l, const struct shell_command *c,
 	if (!c->words[i].literal && text.n > 1 && text.p[0] == '"')
 		text = (struct str){ text.p + 1, text.n - 2 };
 	const char *blank = memchr(text.p, ' ', text.n);
+	if (blank)
+		list_anywhere(l, text);
 	if (blank && text.p[0] != '-')
 		list_text(l, text, 0);
 	else if (!blank && c->words[i].literal && text.n && text.p[0] != '-')
@@ -605,6 +437,11 @@ static void list_value(struct listing *l, struct str value)
 	list_text(l, value, 0);
 }
 
+/* Options of programs with subcommands whose value is a text for people, or a pattern */
+static const char messages[] =
+	"-m|-b|-t|--message|--body|--title|--notes|--description|--author|--date|--since|--until|--grep|"
+	"--format|--pretty|--jq|--search|--query|--label|--filter|--template|--output|-f=";
+
 /* A program that is not known may run its arguments: all words from any of them on, or one of them as a text, or what it is
  * given to read. A known program runs under another name when it is copied. */
 static void list_doubts(struct listing *l, const struct shell_command *c)
@@ -617,7 +454,9 @@ static void list_doubts(struct listing *l, const struct shell_command *c)
 	if (!c->word_count || !c->words[0].literal)
 		return;
 	struct str name = shell_base_name(c->words[0].text);
-	bool copies = str_is_one_of(name, "cp|install|link|ln|mv");
+	bool copies = str_is_one_of(name, "cp|dd|install|link|ln|mv");
+	for (size_t i = 0; i < c->redirect_count; i++)
+		copies = copies || c->redirects[i].writes_file;
 	bool declares = shell_declares(name);
 	for (size_t i = 1; i < c->word_count && (copies || declares); i++) {
 		struct str word = c->words[i].text;
@@ -633,8 +472,7 @@ static void list_doubts(struct listing *l, const struct shell_command *c)
 		known = str_is_one_of(name, runners[i].names);
 	for (size_t i = 0; i < COUNT_OF(texts) && !known; i++)
 		known = str_is_one_of(name, texts[i].names);
-	for (size_t i = 0; i < COUNT_OF(hiding) && !known; i++)
-		known = str_is_one_of(name, hiding[i].names);
+	known = known || shell_may_hide(name);
 	struct shell_word word = c->words[0];
 	word.text = name;
 	named.words = &word;
@@ -644,14 +482,21 @@ static void list_doubts(struct listing *l, const struct shell_command *c)
 	bool runs = !parent;
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str option = c->words[i].text;
-		if (runs || str_starts(option, STR("--exec=")) || str_starts(option, STR("--extcmd=")))
+		/* -O'rm x', --upload-pack='rm x', core.sshCommand='rm x', --editor 'rm x' */
+		const char *blank = memchr(option.p, ' ', option.n);
+		bool value = blank && (option.p[0] == '-' || memchr(option.p, '=', (size_t)(blank - option.p)) ||
+				       str_starts(c->words[i - 1].text, STR("--")));
+		if (runs || (value && !str_starts_with_one_of(option, messages) &&
+			     !str_starts_with_one_of(c->words[i - 1].text, messages)))
 			list_doubtful_word(l, c, i);
 		runs = runs || str_is_one_of(option, running);
 	}
 	for (size_t i = 0; i < c->redirect_count && (!parent || str_is(name, "make")); i++) {
 		const struct shell_redirect *r = &c->redirects[i];
-		if (r->body || r->op == SHELL_HERE_STRING)
+		if (r->body || r->op == SHELL_HERE_STRING) {
 			list_value(l, r->body ? *r->body : r->target.text);
+			list_anywhere(l, r->body ? *r->body : r->target.text);
+		}
 	}
 }
 

@@ -162,6 +162,7 @@ bool shell_read_compound(struct shell_parser *p); /* false: none here */
 void shell_read_function_body(struct shell_parser *p, struct str name);
 void shell_read_array(struct shell_parser *p); /* from "(" to behind ")" */
 
-/* shell_deny.c: NULL, or why the words of c do not say what runs */
+/* shell_hides.c: NULL, or why the words of c do not say what runs */
 const char *shell_hides(const struct shell_command *c);
+bool shell_may_hide(struct str name);          /* some forms of this command do */
 bool shell_name_is_dangerous(struct str name); /* a variable that decides what runs */

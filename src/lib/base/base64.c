@@ -22,34 +22,42 @@ void base64_add(struct buf *out, struct str bytes)
 	out->p[out->n] = '\0';
 }
 
-/* 0 to 63, or -1 */
-static int digit_value(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
+/* Of a digit: its value + 1; 0: not a digit */
+static const unsigned char values[256] = {
+	['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
+	['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
+	['Q'] = 17, ['R'] = 18, ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24,
+	['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30, ['e'] = 31, ['f'] = 32,
+	['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36, ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40,
+	['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48,
+	['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56,
+	['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64,
+};
 
 int base64_decode(struct buf *out, struct str text, struct err *err)
 {
-	size_t before = out->n, digits = 0, padding = 0;
+	const unsigned char *p = (const unsigned char *)text.p;
+	size_t before = out->n, digits = 0, padding = 0, i = 0;
 	uint32_t group = 0;
 
 	buf_reserve(out, text.n / 4 * 3 + 3);
-	for (size_t i = 0; i < text.n; i++) {
-		int value = digit_value(text.p[i]);
+	/* Groups of four digits up to the first one with something else in it: nearly always the last. */
+	for (; i + 4 <= text.n && values[p[i]] && values[p[i + 1]] && values[p[i + 2]] && values[p[i + 3]]; i += 4) {
+		group = (uint32_t)(values[p[i]] - 1) << 18 | (uint32_t)(values[p[i + 1]] - 1) << 12 |
+			(uint32_t)(values[p[i + 2]] - 1) << 6 | (uint32_t)(values[p[i + 3]] - 1);
+		for (int shift = 16; shift >= 0; shift -= 8)
+			out->p[out->n++] = (char)(group >> shift);
+	}
+	out->p[out->n] = '\0';
+	for (group = 0; i < text.n; i++) {
 		if (char_in(text.p[i], "\n\r \t"))
 			continue;
 		padding += text.p[i] == '=';
-		if (text.p[i] != '=' && (value < 0 || padding)) {
+		if (text.p[i] != '=' && (!values[p[i]] || padding)) {
 			padding = 4; /* refused below */
 			break;
 		}
-		group = group << 6 | (uint32_t)MAX(value, 0);
+		group = group << 6 | (uint32_t)(values[p[i]] ? values[p[i]] - 1 : 0);
 		if (++digits % 4)
 			continue;
 		const char three[] = { (char)(group >> 16), (char)(group >> 8), (char)group };

@@ -12,7 +12,7 @@ const struct json *json_get_str(const struct json *object, struct str key)
 	const struct json *found = NULL;
 
 	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
-		if (json_str_eq(m.key, key))
+		if ((m.key->len == key.n || m.key->escaped) && json_str_eq(m.key, key)) /* most differ in length */
 			found = m.value;
 	}
 	return found;

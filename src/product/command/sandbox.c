@@ -212,6 +212,13 @@ static void put_holes(struct room *r, struct cadre_report *report, struct json_o
 	}
 	put_paths(report, w, "holes", &holes);
 	struct paths notes = { 0 };
+	size_t count;
+	const struct settings_note *said = settings_notes(r->permission.settings, &count);
+	for (size_t i = 0; i < count; i++) /* of values that do not fit: nothing of theirs is in the lists above */
+		if (said[i].key && !strncmp(said[i].key, "sandbox", 7))
+			paths_add(&notes, a,
+				  arena_printf(a, "%s:%u: %s", said[i].origin.file, said[i].origin.line,
+					       said[i].message));
 	for (const char *const *n = p->notes; n && *n; n++)
 		paths_add(&notes, a, *n);
 	put_paths(report, w, "notes", &notes);
@@ -447,7 +454,7 @@ static int sandbox_run(struct cadre_call *call)
 	struct running running = { .loop = call->services->loop };
 	struct child *child;
 
-	if (room_open(&r, call) < 0)
+	if (room_open(&r, call) < 0 || settings_refusal(r.permission.settings, call->err) < 0)
 		return -(int)call->err->kind;
 	for (size_t i = 0; i < call->count; i++)
 		buf_addf(&text, "%s%s", i ? " " : "", call->operands[i]);

@@ -346,8 +346,8 @@ static void add_task_row(struct cadre_report *r, const struct task_row *row, uns
 	if (row->unread)
 		buf_addf(&state, ", %lld unread", (long long)row->unread);
 	for (struct str rest = str_trim(str_from(row->tasks ? row->tasks : "")); rest.p && rest.n;) {
-		struct str line = str_cut(&rest, '\n');
-		buf_addf(&state, ", owns " STR_FMT, STR_ARG(str_cut(&line, ' ')));
+		struct str line = str_cut(&rest, '\n'), number = str_cut(&line, ' ');
+		buf_addf(&state, ", owns " STR_FMT, STR_ARG(number));
 	}
 	buf_addf(&turns, "%lld", (long long)row->turns);
 	buf_addcount(&tokens, task_row_tokens(row));

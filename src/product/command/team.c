@@ -35,6 +35,18 @@ const struct cadre_command command_team = {
 	.settings = (const char *const[]){ NULL },
 };
 
+const struct cadre_command command_tell = {
+	.name = "tell",
+	.summary = "your own words to a member of a team",
+	.help = "Usage: cadre tell MEMBER TEXT    the same as `cadre team message`: a prompt to a member; it is woken if it is idle\n"
+		"\n"
+		"MEMBER is a name, or NAME@TEAM where several teams have one.\n",
+	.words = (const struct cadre_command_word[]){ { "", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_message },
+						      { .name = NULL } },
+	.options = (const struct cadre_option[]){ { .name = NULL } },
+	.settings = (const char *const[]){ NULL },
+};
+
 /* ---- what the files say ------------------------------------------------------------------------------------------ */
 
 struct team_file {
@@ -247,8 +259,8 @@ static void report_members(struct cadre_report *r, struct json_out *w, const str
 				continue;
 			map_set(&shown, str_from(row->name), r);
 			for (struct str rest = str_trim(str_from(row->tasks)); rest.p && rest.n;) {
-				struct str line = str_cut(&rest, '\n');
-				buf_addf(&owned, "%s" STR_FMT, owned.n ? " " : "", STR_ARG(str_cut(&line, ' ')));
+				struct str line = str_cut(&rest, '\n'), number = str_cut(&line, ' ');
+				buf_addf(&owned, "%s" STR_FMT, owned.n ? " " : "", STR_ARG(number));
 			}
 			bool works = !strcmp(row->state, "running");
 			report_row(r, works ? CADRE_GOOD : CADRE_NOTE, row->name, row->state,

@@ -16,7 +16,7 @@ const struct cadre_command command_models = {
 	.help = "Usage: cadre models [list] [PLACE]       models with window and price, and where each fact is from\n"
 		"       cadre models show NAME           how a name is resolved: place, address, wire, credential, facts\n"
 		"       cadre models test [NAME]         one tiny request; says in one line why it fails (--all: every model of yours)\n"
-		"       cadre models update FILE         installs a catalog of prices and windows that its maker has signed\n"
+		"       cadre models update FILE|URL     installs a catalog of prices and windows that its maker has signed\n"
 		"\n"
 		"NAME is a model as --model takes it: sonnet, claude-opus-5-5, ollama/qwen3, work/fast. Without one, test takes\n"
 		"the model of the settings. list --ask adds what the server lists. Places of your own stand in the setting `providers`. A window with '!' is\n"
@@ -31,7 +31,7 @@ const struct cadre_command command_models = {
 			{ "list", "[PLACE]", 0, models_list },
 			{ "show", "NAME", 0, models_show },
 			{ "test", "[NAME]", CADRE_COMMAND_BLOCKS, models_test },
-			{ "update", "PATH", 0, models_update },
+			{ "update", "FILE|URL", 0, models_update },
 			{ .name = NULL },
 		},
 	.options =
@@ -176,12 +176,27 @@ static void on_answer(struct http_req *r, enum http_error error, const char *tex
 	loop_stop(q->loop);
 }
 
+int models_request(struct loop *loop, struct http *client, struct http_request *request, struct buf *ret_answer,
+		   struct err *err)
+{
+	static const struct http_handlers handlers = { .on_done = on_answer };
+	struct model_question q = { .loop = loop };
+	struct http_req *running;
+
+	request->stall_ms = request->limit_ms = ASK_MS;
+	request->limit_bytes = LARGEST_LIST;
+	request->answer = ret_answer;
+	if (http_start(client, request, &handlers, &q, &running, &q.why) == 0)
+		while (!q.over)
+			loop_run(loop);
+	*err = q.why;
+	return -(int)q.why.kind;
+}
+
 /* The answer to a GET below the address of the place, with its credential. */
 static int ask_server(struct http_endpoint *p, const char *path, struct model_question *q, struct arena *a)
 {
-	static const struct http_handlers handlers = { .on_done = on_answer };
 	const char *headers[CREDENTIAL_MOST_HEADERS + 2] = { NULL };
-	struct http_req *request;
 	unsigned generation;
 
 	q->wait.on_ready = on_ready;
@@ -195,18 +210,8 @@ static int ask_server(struct http_endpoint *p, const char *path, struct model_qu
 			&(struct credential_request){ .method = "GET", .url = url, .body_hash = STR(EMPTY_HASH) }, a,
 			headers, &generation);
 	headers[str_count(headers)] = "anthropic-version: 2023-06-01";
-	struct http_request get = { .method = "GET",
-				    .url = url,
-				    .headers = headers,
-				    .stall_ms = ASK_MS,
-				    .limit_ms = ASK_MS,
-				    .limit_bytes = LARGEST_LIST,
-				    .answer = &q->answer };
-	q->over = false;
-	if (http_start(p->client, &get, &handlers, q, &request, &q->why) == 0)
-		while (!q->over)
-			loop_run(q->loop);
-	return -(int)q->why.kind;
+	struct http_request get = { .method = "GET", .url = url, .headers = headers };
+	return models_request(q->loop, p->client, &get, &q->answer, &q->why);
 }
 
 /* Windows that the list names count from now on. */
@@ -410,8 +415,20 @@ static int models_update(struct cadre_call *call)
 		return -(int)call->err->kind;
 	const char *path = call->operands[0], *to = services_catalog_file(sv, &a);
 	const char *const *keys = settings_texts(sv->policy.settings, "modelCatalogKeys", &a);
-	if (file_read(path, LARGEST_CATALOG, &bytes, call->err) < 0)
+	if (str_starts(str_from(path), STR("http://")) || str_starts(str_from(path), STR("https://"))) {
+		struct err why = { 0 };
+		struct http_request get = { .method = "GET", .url = path };
+		if (services_may_block(sv, call->err) < 0)
+			return -(int)call->err->kind;
+		struct http *client =
+			http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, &why);
+		int status = client ? models_request(sv->loop, client, &get, &bytes, &why) : -(int)why.kind;
+		http_free(client);
+		if (status < 0)
+			return err_set(call->err, ERR_IO, "%s: %s", path, why.text);
+	} else if (file_read(path, LARGEST_CATALOG, &bytes, call->err) < 0) {
 		return -(int)call->err->kind;
+	}
 	if (catalog_read(&a, buf_str(&bytes), keys, &rows, &count, call->err) < 0)
 		return err_wrap(call->err, "%s is refused", path);
 	if (file_make_parents(to, call->err) < 0 || file_replace(to, bytes.p, bytes.n, call->err) < 0)

@@ -4,6 +4,7 @@
 #include <openssl/x509.h>
 #include "core/model/head_json.h"
 #include "core/model/http_endpoint.h"
+#include "lib/io/file.h"
 
 enum {
 	TRIAL_TOKENS = 16,
@@ -100,6 +101,34 @@ static const char *proxy_in_use(const struct services *sv)
 	return NULL;
 }
 
+/* The ARN of the keys that sign, by GetCallerIdentity, which needs no permission; NULL: AWS does not know them either. */
+static const char *aws_identity(struct services *sv, const struct http_endpoint *p, struct arena *a)
+{
+	const struct str body = STR("Action=GetCallerIdentity&Version=2011-06-15");
+	static const char *const sent[] = { "content-type: application/x-www-form-urlencoded", NULL };
+	const char *headers[CREDENTIAL_MOST_HEADERS + 2] = { sent[0] };
+	const char *given = variables_get(&p->variables, "AWS_ENDPOINT_URL_STS");
+	const char *url =
+		given ? arena_printf(a, "%s/", given) : arena_printf(a, "https://sts.%s.amazonaws.com/", p->region);
+	AUTO_BUF struct buf answer = { 0 };
+	char hash[SHA256_DIGITS + 1];
+	struct err err = { 0 };
+	unsigned generation;
+
+	if (!credential_needs_hash(p->endpoint.credential) || !credential_ready(p->endpoint.credential))
+		return NULL;
+	sha256_hex(body, hash);
+	struct credential_request request = {
+		.method = "POST", .url = url, .headers = sent, .body_hash = str_from(hash), .service = "sts"
+	};
+	credential_sign(p->endpoint.credential, &request, a, headers + 1, &generation);
+	struct http_request post = { .method = "POST", .url = url, .headers = headers, .text = body };
+	if (models_request(sv->loop, p->client, &post, &answer, &err) < 0)
+		return NULL;
+	const char *arn = answer.n ? strstr(answer.p, "<Arn>") : NULL, *end = arn ? strstr(arn, "</Arn>") : NULL;
+	return end ? arena_dup(a, arn + 5, (size_t)(end - arn) - 5) : NULL;
+}
+
 /* Which credential was sent, how, and what else the server may want */
 static const char *refused_advice(const struct model_trial *t, const char *address, struct arena *a)
 {
@@ -109,11 +138,12 @@ static const char *refused_advice(const struct model_trial *t, const char *addre
 	const char *from = models_credential(t->services, p, a);
 	bool is_token = p->env.auth_token && strstr(from, p->env.auth_token);
 
-	if (http && http->region && (p->pin || p->wire == &wire_invoke) && http->prefix)
-		return arena_printf(
-			a,
-			"the credential is refused; it is from %s, for the region %s: `aws sts get-caller-identity` says whose it is",
-			from, http->region);
+	if (http && http->region && (p->pin || p->wire == &wire_invoke) && http->prefix) {
+		const char *identity = aws_identity(t->services, http, a);
+		return arena_printf(a, "the credential is refused; it is from %s, for the region %s: %s%s", from,
+				    http->region, identity ? "AWS knows it as " : "AWS does not say whose it is",
+				    identity ? identity : "");
+	}
 	if (http && http->project)
 		return arena_printf(
 			a,

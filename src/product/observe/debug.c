@@ -33,6 +33,7 @@ static const struct {
 	[EVENT_QUESTION_ASKED] = { "permission", "question" },
 	[EVENT_HOOK_STARTED] = { "hooks", "start" },
 	[EVENT_HOOK_ENDED] = { "hooks", "end" },
+	[EVENT_SANDBOX_VIOLATION] = { "permission", "blocked" },
 	[EVENT_ELICITATION_ASKED] = { "mcp", "elicitation" },
 };
 

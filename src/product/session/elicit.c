@@ -275,10 +275,14 @@ void services_elicit_gone(void *data, struct mcp_elicitation *asked)
 	if (!e)
 		return;
 	e->asked = NULL;
-	if (e->hook_batch)
+	if (e->hook_batch) {
 		hook_cancel(e->hook_batch); /* it is freed when the hooks have ended */
-	else
-		elicitation_free(e);
+		return;
+	}
+	session_emit(e->session, &(struct event){ .kind = EVENT_QUESTION_CLOSED,
+						  .id = e->id,
+						  .text = STR("the server does not wait for it any more") });
+	elicitation_free(e);
 }
 
 static struct elicitation *elicitation_find(const struct cadre_session *s, const char *id)

@@ -40,7 +40,7 @@ static void on_late(void *data, const struct hook_late *late)
 	if (!a)
 		return;
 	if (late->system_message.n)
-		agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = late->system_message });
+		agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .name = "note", .text = late->system_message });
 	buf_addstr(&text, "<system-reminder>\n");
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
 		if (parts[i].n)

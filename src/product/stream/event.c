@@ -3,7 +3,7 @@
 #include "defs/agentdef/describe.h"
 #include "product/stream/wire_int.h"
 
-_Static_assert((int)EVENT_MEMBER_STATE == (int)CADRE_MEMBER_STATE && (int)EVENT_RETRY == (int)CADRE_RETRY,
+_Static_assert((int)EVENT_QUESTION_CLOSED == (int)CADRE_QUESTION_CLOSED && (int)EVENT_RETRY == (int)CADRE_RETRY,
 	       "one list of kinds");
 
 enum cadre_event_kind cadre_event_kind(const struct cadre_event *e)
@@ -156,6 +156,8 @@ int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
 
 	if (!e)
 		return 0;
+	if (which == CADRE_FIGURE_LINES)
+		return (int64_t)e->event->lines;
 	const struct event_agent *a = e->event->agent;
 	const struct event_task *t = task_of(e, &scratch);
 	if (which == CADRE_FIGURE_DEPTH || !t)

@@ -341,6 +341,11 @@ static void frame_body(struct json_out *w, const struct cadre_event *e)
 		json_putf(w, "agent_id?:'%s', message:'%.*s'", ev->agent && ev->agent->id[0] ? ev->agent->id : NULL,
 			  STR_ARG(ev->text));
 		break;
+	case EVENT_SANDBOX_VIOLATION:
+		json_putf(w, "type:'system', subtype:'sandbox_violation', tool_use_id:'%s', agent_id?:'%s'", ev->id,
+			  ev->agent && ev->agent->id[0] ? ev->agent->id : NULL);
+		json_putf(w, "kind:'%s', what:'%.*s', rule:'%.*s'", ev->name, STR_ARG(ev->text), STR_ARG(ev->why));
+		break;
 	case EVENT_RETRY:
 		json_putf(w, "type:'system', subtype:'api_retry', attempt:%u, max_retries:%u, retry_delay_ms:%lld",
 			  ev->attempt, ev->most_attempts, (long long)ev->delay_ms);
@@ -384,7 +389,8 @@ void frame_write(struct cadre_event *e)
 	};
 	const struct event *ev = e->event;
 	bool of_child = cadre_event_agent(e)[0] != '\0';
-	bool wanted = (ev->kind < COUNT_OF(framed) && framed[ev->kind]) || (ev->kind == EVENT_NOTIFICATION && ev->task);
+	bool wanted = (ev->kind < COUNT_OF(framed) && framed[ev->kind]) || ev->kind == EVENT_SANDBOX_VIOLATION ||
+		      (ev->kind == EVENT_NOTIFICATION && ev->task);
 
 	/* A child's texts and thoughts are its own unless the host asked for them; its compactions are not shown. */
 	if (of_child && ev->kind == EVENT_MESSAGE && ev->from_model && ev->block->kind != SEGMENT_TOOL_USE)

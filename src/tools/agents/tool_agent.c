@@ -190,6 +190,22 @@ static const char *sender_name(const struct agent *a)
 	return a->who.name ? a->who.name : a->who.id[0] ? a->who.id : "main";
 }
 
+/* Of a call that began before a crash. record NULL: the main agent */
+static bool was_sent(const struct tool_call *call, const struct agent_record *record, const char *id)
+{
+	const struct agent *from = call->env->owner;
+	const struct journal *main = from->tree->main.journal;
+	struct map ids = { 0 };
+
+	if (call->again && record)
+		mail_learn_record(record, &ids);
+	else if (call->again && main)
+		mail_learn_ids(journal_path(main), &ids);
+	bool found = map_get(&ids, str_from(id));
+	map_release(&ids);
+	return found;
+}
+
 /* An agent that has ended is resumed with the message. */
 static void send_to_agent(struct tool_call *call, struct agent *from, struct agent_record *record, struct str text)
 {
@@ -202,9 +218,20 @@ static void send_to_agent(struct tool_call *call, struct agent *from, struct age
 		send_answer(call, STR("An agent cannot send messages to itself."), NULL, false);
 		return;
 	}
-	int status = runs ? agent_message(record->live, sender_name(from), text, &err)
-			  : agent_continue(record, text, NULL, true, 0, &err);
+	char id[UUID_LEN + 1];
+	const char *told = record->told;
+	int status = 0;
+	mail_id(from->tree, call->id, record->id, id);
+	if (was_sent(call, record, id)) {
+		runs = false; /* the run that it began may have been cut off, and continues */
+	} else if (runs) {
+		status = agent_message(record->live, sender_name(from), id, text, &err);
+	} else {
+		agent_record_told(record, id);
+		status = agent_continue(record, text, NULL, true, 0, &err);
+	}
 	if (status < 0) {
+		record->told = told;
 		send_answer(call, str_from(err.text), NULL, false);
 		return;
 	}
@@ -233,7 +260,9 @@ static void send_start(struct tool_call *call)
 	if (!str_trim(text).n) {
 		send_answer(call, STR("The message is empty."), NULL, false);
 	} else if (!record && a->parent && str_is_nocase(to, "main")) {
-		if (agent_message_main(a->tree, sender_name(a), text, &err) < 0)
+		char id[UUID_LEN + 1];
+		mail_id(a->tree, call->id, "main", id);
+		if (!was_sent(call, NULL, id) && agent_message_main(a->tree, sender_name(a), id, text, &err) < 0)
 			send_answer(call, str_from(err.text), NULL, false);
 		else
 			tool_call_finish(

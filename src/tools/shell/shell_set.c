@@ -10,6 +10,8 @@
 #include "lib/io/file_at.h"
 #include "lib/io/spawn.h"
 
+enum { REPORT_MS = 250, REPORT_BYTES = 400 };
+
 /* ---- output ----------------------------------------------------------------------------------------------------- */
 
 void shell_output_init(struct shell_output *o, size_t keep_bytes, const char *spill_path)
@@ -180,6 +182,7 @@ static void notify_end(const struct shell *shell)
 static void shell_free(struct shell *shell)
 {
 	timer_stop(shell->loop, &shell->timer);
+	timer_stop(shell->loop, &shell->report);
 	shell_output_release(&shell->output);
 	sandbox_held_free(shell->held);
 	free(shell->label);
@@ -232,6 +235,19 @@ static void on_exit_of_child(struct child *c, int status)
 	shell_free(shell);
 }
 
+static void on_report(struct timer *timer)
+{
+	struct shell *shell = CONTAINER_OF(timer, struct shell, report);
+	struct str line = str_trim(shell_output_end(&shell->output, REPORT_BYTES));
+	const char *before = line.n ? memrchr(line.p, '\n', line.n) : NULL;
+
+	if (!shell->set || shell->background)
+		return;
+	if (before)
+		line = (struct str){ before + 1, line.n - (size_t)(before + 1 - line.p) };
+	shell->set->env->progress(shell->set->env, shell->call_id, line, shell->lines);
+}
+
 static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
 {
 	struct shell *shell = child_data(c);
@@ -239,6 +255,12 @@ static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
 	if (!shell->set || shell->reason == SHELL_FLOODED)
 		return;
 	shell_output_add(&shell->output, p, n);
+	if (shell->set->env->progress && !shell->background) {
+		for (const char *end = p + n; (p = memchr(p, '\n', (size_t)(end - p))); p++)
+			shell->lines++;
+		if (!shell->report.slot)
+			timer_start(shell->loop, &shell->report, REPORT_MS);
+	}
 	if (shell->output.total > shell->set->flood_bytes)
 		shell_stop(shell, SHELL_FLOODED);
 }
@@ -411,6 +433,7 @@ static struct shell *shell_new(struct shell_set *set, const struct shell_options
 	shell->call_id = xstrdup(o->call_id);
 	shell->limit_ms = o->limit_ms;
 	shell->timer.fire = on_timer;
+	shell->report.fire = on_report;
 	shell->background = o->background;
 	shell->on_end = o->on_end;
 	shell->on_time = o->on_time;

@@ -46,7 +46,9 @@ struct shell {
 	char *call_id;
 	char *cwd_file; /* where bash writes its last directory; NULL: nowhere */
 	struct shell_output output;
-	struct timer timer; /* foreground: timeout; background: longest life */
+	struct timer timer;  /* foreground: timeout; background: longest life */
+	struct timer report; /* of its progress, at most one in REPORT_MS */
+	uint64_t lines;      /* that it has printed */
 	uint64_t limit_ms;
 	bool background;
 	struct sandbox_held *held; /* what the kernel holds it to; NULL: nothing */

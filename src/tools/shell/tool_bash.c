@@ -242,8 +242,10 @@ static void on_shell_end(struct shell *shell)
 		json_putf(&w, "persistedOutputPath?:'%s', returnCodeInterpretation?:'%s'", o->path, meaning);
 		json_close(&w);
 	}
-	if (shell->held)
+	if (shell->held) {
 		sandbox_report(shell->held, buf_str(&shell->output.head), failed, &call->result);
+		sandbox_violations(shell->held, &call->blocked);
+	}
 	follow_shell(call, shell->last_dir);
 	tool_call_end(call, failed);
 }

@@ -51,16 +51,58 @@ static void on_creation_seen(struct tool_call *call, const char *id, struct str 
 	create_undo(call);
 }
 
+static bool is_of_team(const struct tool_call *call)
+{
+	const struct agent *a = call->env->owner;
+
+	return a->tree->team || a->tree->lead;
+}
+
+/* In a team {"cadre":{"call":ID}, ...}: a call that is found without a result after a crash knows what it has created. */
+static struct str mark_metadata(struct tool_call *call, const struct json *metadata)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+
+	if (!is_of_team(call))
+		return metadata ? json_raw(metadata) : (struct str){ 0 };
+	json_putf(&w, "{cadre:{call:'%s'}", call->id);
+	for (struct json_member m = json_members(metadata); m.key; m = json_member_next(metadata, m)) {
+		struct str key = json_str(m.key, &call->arena);
+		if (str_is(key, "cadre"))
+			continue;
+		json_key_str(&w, key);
+		json_put_raw(&w, json_raw(m.value));
+	}
+	json_close(&w);
+	return arena_str(&call->arena, buf_str(&text));
+}
+
+static struct todo *created_before(struct tool_call *call, struct todo_list *list)
+{
+	if (!call->again)
+		return NULL;
+	todo_read_all(list);
+	for (size_t i = 0; i < list->count; i++) {
+		AUTO_JSON struct json_reader reader = { 0 };
+		const struct json *root;
+		struct str metadata = list->items[i].metadata;
+		if (metadata.n && json_parse(&reader, metadata.p, metadata.n, &root, NULL) == 0 &&
+		    json_str_is(json_get(json_get(root, "cadre"), "call"), call->id))
+			return &list->items[i];
+	}
+	return NULL;
+}
+
 static void create_start(struct tool_call *call)
 {
 	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
-	const struct json *metadata = json_get(call->input, "metadata");
 	struct err err = { 0 };
 	struct todo t = {
 		.subject = json_cstr(json_get(call->input, "subject"), &call->arena),
 		.description = json_cstr(json_get(call->input, "description"), &call->arena),
 		.active_form = json_cstr(json_get(call->input, "activeForm"), &call->arena),
-		.metadata = metadata ? json_raw(metadata) : (struct str){ 0 },
+		.metadata = mark_metadata(call, json_get(call->input, "metadata")),
 	};
 	char id[16];
 
@@ -68,10 +110,17 @@ static void create_start(struct tool_call *call)
 		tool_call_reject(call, "InputValidationError: subject must not be empty.");
 		return;
 	}
+	if (call->again && !is_of_team(call)) {
+		tool_call_reject(call,
+				 "The program ended before this call had a result. It may or may not have run: look at "
+				 "TaskList before you repeat it.");
+		return;
+	}
 	if (!todo_open_parts(call, &list, create_start))
 		return;
-	t.id = list.highest + 1;
-	if (todo_write(&list, &t, &err) < 0) {
+	const struct todo *before = created_before(call, &list);
+	t.id = before ? before->id : list.highest + 1;
+	if (!before && todo_write(&list, &t, &err) < 0) {
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * test_choice.c - what a person types to a question with numbered answers. */
 #include "test_cli.h"
-#include "face/cli/edit.h"
+#include "face/cli/choice.h"
 
-static char *const labels[] = { (char *)"Red", (char *)"Green", (char *)"Blue, light" };
+static const char *const labels[] = { "Red", "Green", "Blue, light" };
 
 TEST(numbers_become_labels_and_anything_else_stays_as_it_is)
 {
@@ -37,11 +37,11 @@ TEST(numbers_become_labels_and_anything_else_stays_as_it_is)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		struct choices c = { (char **)(uintptr_t)labels, COUNT_OF(labels), cases[i].several };
 		AUTO_BUF struct buf out = { 0 };
 		print_message("# '%s'\n", cases[i].typed);
 
-		CHECK_INT(choice_read(&c, str_from(cases[i].typed), &out), cases[i].answer != NULL);
+		bool known = choice_read(labels, COUNT_OF(labels), cases[i].several, str_from(cases[i].typed), &out);
+		CHECK_INT(known, cases[i].answer != NULL);
 
 		CHECK_STR(buf_str(&out), cases[i].answer ? cases[i].answer : "");
 	}
@@ -49,13 +49,11 @@ TEST(numbers_become_labels_and_anything_else_stays_as_it_is)
 
 TEST(a_question_without_choices_takes_words_only)
 {
-	struct choices none = { 0 };
 	AUTO_BUF struct buf out = { 0 };
 
-	CHECK(!choice_read(&none, STR("1"), &out));
-	CHECK(choice_read(&none, STR("as you like"), &out));
+	CHECK(!choice_read(NULL, 0, false, STR("1"), &out));
+	CHECK(choice_read(NULL, 0, false, STR("as you like"), &out));
 	CHECK_STR(buf_str(&out), "as you like");
-	choices_release(&none);
 }
 
 const struct test_group choice_tests = GROUP(T(numbers_become_labels_and_anything_else_stays_as_it_is),

@@ -10,8 +10,8 @@ struct test_group {
 	const struct CMUnitTest *tests;
 	size_t count;
 };
-extern const struct test_group choice_tests, completion_tests, editor_tests, face_tests, flag_tests, input_tests,
-	render_tests, screen_tests, table_tests, tree_tests;
+extern const struct test_group choice_tests, completion_tests, face_tests, flag_tests, input_tests, render_tests,
+	table_tests, tree_tests;
 #define GROUP(...)                                                                                     \
 	{                                                                                              \
 		(const struct CMUnitTest[]){ __VA_ARGS__ },                                            \

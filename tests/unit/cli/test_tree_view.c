@@ -170,43 +170,9 @@ TEST(the_line_face_shows_the_end_of_a_child_and_not_its_tools)
 	view_release(&v);
 }
 
-TEST(the_tree_is_erased_before_other_output_and_drawn_behind_it)
-{
-	struct made start = about(CADRE_AGENT_STARTED, "a", "", 1);
-	static const struct made note = { .kind = CADRE_NOTIFICATION, .text = "a task ended" };
-	struct view v = { .face = &face_line, .live = true };
-	out_open(&v);
-
-	view_show(&v, &start);
-	view_show(&v, &note);
-
-	out_expect(&v, "  Explore: a  0 turns, 0 tokens\n"
-		       "\033[1A\r\033[Ja task ended\n"
-		       "  Explore: a  0 turns, 0 tokens\n");
-	view_release(&v);
-}
-
-TEST(the_tree_waits_for_the_end_of_a_line_and_of_input)
-{
-	struct made start = about(CADRE_AGENT_STARTED, "a", "", 1);
-	static const struct made piece = { .kind = CADRE_DELTA, .name = "text", .text = "half" };
-	struct view v = { .face = &face_line, .live = true, .hold = true };
-	out_open(&v);
-
-	view_show(&v, &start);
-	out_expect(&v, "");
-	view_release_held(&v);
-	view_show(&v, &piece);
-
-	out_expect(&v, "half");
-	view_release(&v);
-}
-
 const struct test_group tree_tests =
 	GROUP(T(children_stand_below_their_parents_in_the_order_of_starting),
 	      T(a_child_that_ended_is_gone_and_one_that_goes_on_is_there_once), T(a_line_never_reaches_the_last_column),
 	      T(many_children_take_eight_lines_and_are_drawn_with_patience), T(what_was_drawn_is_erased_once),
 	      T(colours_are_those_of_the_types_and_foreign_text_is_harmless),
-	      T(the_line_face_shows_the_end_of_a_child_and_not_its_tools),
-	      T(the_tree_is_erased_before_other_output_and_drawn_behind_it),
-	      T(the_tree_waits_for_the_end_of_a_line_and_of_input));
+	      T(the_line_face_shows_the_end_of_a_child_and_not_its_tools));

@@ -259,6 +259,7 @@ TEST(every_command_does_what_its_words_say)
 		{ { "team", "show", "x" }, CADRE_NOT_FOUND, NULL, "no team x in" },
 		{ { "team", "show", "../x" }, CADRE_NOT_FOUND, NULL, "no team ../x in" },
 		{ { "team", "message", "x", "y" }, CADRE_NOT_FOUND, NULL, "no member x in a session that runs" },
+		{ { "tell", "x", "y" }, CADRE_NOT_FOUND, NULL, "no member x in a session that runs" },
 		{ { "logs", "-f", "x" }, CADRE_NOT_FOUND, NULL, "no such agent: x" },
 		{ { "logs" }, CADRE_USAGE, NULL, "expected: cadre logs AGENT" },
 		{ { "trust" }, 0, "changed", "true" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_body.c - request bodies: their size, their marks, and that forks send the same prefix. Heads, too. */
 #include "unit.h"
-#include "core/message/transcript.h"
+#include "core/message/body.h"
 #include "test_message.h"
 
 #define MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
@@ -214,6 +214,26 @@ TEST(marks_stand_at_the_previous_one_the_last_shared_block_and_the_last_block)
 }
 
 /* Each transcript twice, once packed: the bytes are the same for any place of the marks and any read size. */
+/* packed: after which blocks (bits) the tail is packed. */
+static void add_letters(struct transcript *t, const char *letters, unsigned packed)
+{
+	for (size_t i = 0; letters[i]; i++) {
+		char c = letters[i];
+		if (c == 'u' || c == 't') {
+			add(t, c == 'u' ? ROLE_USER : ROLE_ASSISTANT, c == 'u' ? "question" : "answer");
+		} else {
+			add_thinking(t);
+			if (c != '?')
+				segment_set_origin(t->tail[t->tail_count - 1].segment, (uint16_t)c);
+		}
+		if (packed & 1u << i) {
+			struct transcript child = { 0 }; /* a fork packs */
+			transcript_fork(t, &child);
+			transcript_release(&child);
+		}
+	}
+}
+
 TEST(a_packed_conversation_sends_the_same_bytes)
 {
 	struct stage plain, packed;
@@ -245,6 +265,46 @@ TEST(a_packed_conversation_sends_the_same_bytes)
 	}
 	stage_release(&plain);
 	stage_release(&packed);
+}
+
+/* Thinking of two origins (letters) and texts, in every way of packing. */
+TEST(thinking_goes_to_the_place_and_model_that_it_came_from)
+{
+	static const struct {
+		const char *blocks;       /* u: text of the user, t: text of the assistant, A, B, ?: thinking */
+		const char *to_a, *known; /* what A gets, and what it gets when unknown origins are left out */
+	} rows[] = {
+		{ "uAtuBtu", "uAtutu", "uAtutu" },   { "uBtuAtu", "utuAtu", "utuAtu" },
+		{ "uBuAtu", "uuAtu", "uuAtu" }, /* an answer that only thought */
+		{ "u?tuBttu", "u?tuttu", "ututtu" }, { "uABtu", "uAtu", "uAtu" },
+		{ "uBBtAu", "utAu", "utAu" },        { "uB", "u", "u" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		for (unsigned packed = 0; packed < 2u << strlen(rows[i].blocks); packed++) {
+			AUTO_BUF struct buf got = { 0 };
+			AUTO_BUF struct buf expected = { 0 };
+			bool known_only = packed & 1;
+			struct stage s, only;
+			struct body b;
+			stage_init(&s);
+			stage_init(&only);
+			add_letters(&s.t, rows[i].blocks, packed >> 1);
+			add_letters(&only.t, known_only ? rows[i].known : rows[i].to_a, 0);
+			body_init(&b, s.head, &s.t, UINT32_MAX);
+			for (int again = 0; again < 2; again++) {
+				body_set_origin(&b, 'A', known_only);
+				buf_clear(&got);
+				read_all(&b, 7, &got);
+				CHECK_INT(b.size, got.n);
+			}
+			body_init(&b, only.head, &only.t, UINT32_MAX);
+			read_all(&b, 100, &expected);
+			CHECK_CSTR(got.p, expected.p);
+			stage_release(&s);
+			stage_release(&only);
+		}
+	}
 }
 
 TEST(fifty_forks_send_the_same_prefix)
@@ -315,6 +375,7 @@ int test_body(void)
 			 T(every_read_size_gives_the_same_bytes_and_a_rewind_gives_them_again),
 			 T(blocks_that_come_later_are_not_part_of_a_body),
 			 T(marks_stand_at_the_previous_one_the_last_shared_block_and_the_last_block),
-			 T(a_packed_conversation_sends_the_same_bytes), T(fifty_forks_send_the_same_prefix),
+			 T(a_packed_conversation_sends_the_same_bytes),
+			 T(thinking_goes_to_the_place_and_model_that_it_came_from), T(fifty_forks_send_the_same_prefix),
 			 T(heads_with_the_same_bytes_are_one));
 }

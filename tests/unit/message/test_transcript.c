@@ -13,7 +13,9 @@ static void add(struct transcript *t, enum role role, const char *text)
 static void write_out(const struct transcript *t, struct buf *out)
 {
 	for (uint32_t i = 0; i < transcript_count(t); i++) {
-		struct str opening = transcript_opening(t, i), json = transcript_block(t, i).json;
+		int before = i ? (int)transcript_block(t, i - 1).role : -1;
+		struct str opening = role_opening(before, transcript_block(t, i).role),
+			   json = transcript_block(t, i).json;
 		buf_add(out, opening.p, opening.n);
 		buf_add(out, json.p, json.n);
 	}

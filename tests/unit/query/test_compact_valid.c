@@ -62,7 +62,7 @@ static void add_thinking(struct maker *m)
 
 	buf_addf(&thinking, "hm %u", m->calls);
 	buf_addf(&json, "{\"type\":\"thinking\",\"thinking\":\"%s\",\"signature\":\"%s\"}", thinking.p,
-		 signature_of(signature, buf_str(&thinking)));
+		 signature_of(signature, STR("m"), buf_str(&thinking)));
 	transcript_add(m->t, ROLE_ASSISTANT, segment_new(SEGMENT_THINKING, buf_str(&json)));
 }
 

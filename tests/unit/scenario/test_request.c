@@ -81,8 +81,8 @@ TEST(each_broken_rule_about_messages_is_said)
 		  "messages.1.content.0: the signature does not fit: a thinking block must come back unchanged" },
 		{ USER "," ASSISTANT("{\"type\":\"redacted_thinking\",\"data\":\"redacted_x_y\"}"), "",
 		  "messages.1.content.0: data: a redacted_thinking block must come back unchanged" },
-		{ USER "," ASSISTANT(CALL("toolu_0Tx", "Read")), "",
-		  "messages.1.content.0: the thinking block before tool_use toolu_0Tx is missing" },
+		{ USER "," ASSISTANT(CALL("toolu_0T4d6bx", "Read")), "",
+		  "messages.1.content.0: the thinking block before tool_use toolu_0T4d6bx is missing" },
 		{ USER, ",\"temprature\":1", "temprature: unknown field" },
 		{ USER, ",\"model\":\"\"", "model: required, a string" },
 		{ USER, ",\"max_tokens\":0", "max_tokens: required, a number of at least 1" },
@@ -185,6 +185,11 @@ TEST(thinking_that_comes_back_changed_or_not_at_all_is_refused)
 	CHECK_INT(stage_status(&s), 200);
 
 	buf_add(&body, s.last.p, s.last.n);
+	char *model = strstr(body.p, "\"m\"") + 1;
+	model[0] = 'n';
+	stage_ask(&s, body.p);
+	CHECK_INT(stage_status(&s), 400); /* of another model */
+	model[0] = 'm';
 	char *text = strstr(body.p, "Let me");
 	text[0] = 'G';
 	stage_ask(&s, body.p);

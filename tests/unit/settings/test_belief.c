@@ -21,7 +21,9 @@ static const char *sample(struct arena *a, const struct setting_key *key, bool w
 	case SETTING_NUMBER:
 		if (!wide)
 			return "2";
-		return key->fallback && !strcmp(key->fallback, "0") ? "0" : key->most == 100 ? "100" : "70000";
+		return key->fallback && !strcmp(key->fallback, "0") ? "0"
+		       : key->most                                  ? arena_printf(a, "%lld", (long long)key->most)
+								    : "70000";
 	case SETTING_CHOICE:
 		while (key->choices[n])
 			n++;
@@ -32,6 +34,10 @@ static const char *sample(struct arena *a, const struct setting_key *key, bool w
 		return wide ? "{\"n\":{\"theirs\":1}}" : "{\"n\":{\"mine\":1}}";
 	case SETTING_ENV:
 		return wide ? "{\"N\":\"theirs\"}" : "{\"N\":\"mine\"}";
+	case SETTING_CREDENTIALS:
+		return wide ? "{\"files\":[\"theirs\"]}" : "{\"files\":[\"mine\"]}";
+	case SETTING_TEXT_LISTS:
+		return wide ? "{\"*\":[\"theirs\"]}" : "{\"*\":[\"mine\"]}";
 	case SETTING_LISTS:
 		return wide ? "{\"Stop\":[{\"theirs\":1}]}" : "{\"Stop\":[{\"mine\":1}]}";
 	default:

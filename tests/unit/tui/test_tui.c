@@ -6,6 +6,7 @@ int main(void)
 {
 	test_key();
 	test_draft();
+	test_edit();
 	test_markdown();
 	test_region();
 	test_keymap();

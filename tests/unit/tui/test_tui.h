@@ -5,6 +5,7 @@
 
 int test_key(void);
 int test_draft(void);
+int test_edit(void);
 int test_markdown(void);
 int test_region(void);
 int test_keymap(void);

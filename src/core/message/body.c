@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ * body.c - reads a request out of its head, its packed chunks and its tail, with cache marks put in on the way. */
+#include "core/message/body.h"
+
+static const struct str mark_texts[] = {
+	[MARKS_USUAL] = { ",\"cache_control\":{\"type\":\"ephemeral\"}", 37 },
+	[MARKS_HOUR] = { ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}", 48 },
+	[MARKS_NONE] = { "", 0 },
+};
+static const struct str end_text = { TRANSCRIPT_CLOSING "]}", 4 };
+
+/* Adds the nearest markable block at or before i, keeping the list ascending and without doubles. */
+static void add_mark(struct body *b, uint32_t i)
+{
+	if (i >= b->count)
+		return;
+	while (!transcript_block(b->transcript, i).markable) {
+		if (i == 0)
+			return;
+		i--;
+	}
+	uint32_t place = 0;
+	while (place < b->mark_count && b->marks[place] < i)
+		place++;
+	if (place < b->mark_count && b->marks[place] == i)
+		return;
+	memmove(&b->marks[place + 1], &b->marks[place], (b->mark_count - place) * sizeof *b->marks);
+	b->marks[place] = i;
+	b->mark_count++;
+}
+
+void body_init(struct body *b, struct head *head, const struct transcript *t, uint32_t previous)
+{
+	*b = (struct body){ .head = head, .transcript = t, .count = transcript_count(t) };
+	if (head->marks != MARKS_NONE) {
+		add_mark(b, previous);
+		add_mark(b, t->forked_at ? t->forked_at - 1 : UINT32_MAX);
+		add_mark(b, b->count ? b->count - 1 : UINT32_MAX);
+	}
+	b->blocks_size = t->bytes;
+	b->size = head->bytes.n + t->bytes + b->mark_count * mark_texts[head->marks].n + end_text.n;
+	body_rewind(b);
+}
+
+void body_remind(struct body *b, struct str block)
+{
+	if (!block.n || !b->count || transcript_block(b->transcript, b->count - 1).role != ROLE_USER)
+		return;
+	b->reminder = block;
+	b->size += block.n;
+}
+
+void body_rewind(struct body *b)
+{
+	b->part = BODY_HEAD;
+	b->at = b->chunk = b->sent = b->next_mark = 0;
+	b->role = -1;
+	b->offset = b->mark_offset = 0;
+}
+
+/* The text of the current part. */
+static struct str part_text(const struct body *b)
+{
+	const struct transcript *t = b->transcript;
+
+	switch (b->part) {
+	case BODY_HEAD:
+		return b->head->bytes;
+	case BODY_PACKED:
+		return (struct str){ t->packed_chunks[b->at]->bytes, t->packed_chunks[b->at]->len };
+	case BODY_OPENING:
+		return role_opening(b->role, transcript_block(t, b->at).role);
+	case BODY_BLOCK:
+		return transcript_block(t, b->at).json;
+	case BODY_REMINDER:
+		return b->reminder.n ? b->reminder : STR("");
+	case BODY_END:
+		return end_text;
+	default:
+		return STR("");
+	}
+}
+
+/* Where in the part the next mark goes: just before the closing brace of its block. SIZE_MAX: not in this part. */
+static size_t mark_place(const struct body *b)
+{
+	uint32_t block = b->next_mark < b->mark_count ? b->marks[b->next_mark] : UINT32_MAX;
+
+	if (b->part == BODY_PACKED) {
+		const struct packed_chunk *s = b->transcript->packed_chunks[b->at];
+		if (block - s->before < s->count)
+			return s->blocks[block - s->before].end - 1;
+	}
+	if (b->part == BODY_BLOCK && block == b->at)
+		return transcript_block(b->transcript, b->at).json.n - 1;
+	return SIZE_MAX;
+}
+
+static bool is_sent(const struct body *b, uint16_t origin)
+{
+	return !b->origin || !origin || origin == b->origin || (origin == ORIGIN_UNKNOWN && !b->known_only);
+}
+
+/* From block i on: a chunk as a whole, unless something of it, or the block that its first bytes join, is left out. */
+static void body_enter_block(struct body *b, uint32_t i)
+{
+	const struct transcript *t = b->transcript;
+
+	for (; i < b->count; i++) {
+		const struct packed_chunk *s = NULL;
+		for (; b->chunk < t->packed_chunk_count; b->chunk++) {
+			s = t->packed_chunks[b->chunk];
+			if (i < s->before + s->count)
+				break;
+			s = NULL;
+		}
+		bool whole = s && s->before == i && b->sent == i && is_sent(b, s->origin);
+		if (!whole && !is_sent(b, transcript_block(t, i).origin))
+			continue;
+		b->part = whole ? BODY_PACKED : BODY_OPENING;
+		b->at = whole ? b->chunk : i;
+		return;
+	}
+	b->part = BODY_REMINDER;
+}
+
+static void body_next_part(struct body *b)
+{
+	const struct transcript *t = b->transcript;
+
+	b->offset = 0;
+	switch (b->part) {
+	case BODY_OPENING:
+		b->part = BODY_BLOCK;
+		return;
+	case BODY_PACKED:
+		b->sent = t->packed_chunks[b->at]->before + t->packed_chunks[b->at]->count;
+		b->role = (int)transcript_block(t, b->sent - 1).role;
+		body_enter_block(b, b->sent);
+		return;
+	case BODY_BLOCK:
+		b->sent = b->at + 1;
+		b->role = (int)transcript_block(t, b->at).role;
+		body_enter_block(b, b->sent);
+		return;
+	case BODY_HEAD:
+		body_enter_block(b, 0);
+		return;
+	case BODY_REMINDER:
+		b->part = BODY_END;
+		return;
+	default:
+		b->part = BODY_OVER;
+	}
+}
+
+void body_set_origin(struct body *b, uint16_t origin, bool known_only)
+{
+	uint64_t size = 0;
+
+	b->origin = origin;
+	b->known_only = known_only;
+	body_rewind(b);
+	for (body_next_part(b); b->part < BODY_REMINDER; body_next_part(b))
+		size += part_text(b).n;
+	b->size = b->size - b->blocks_size + size;
+	b->blocks_size = size;
+	body_rewind(b);
+}
+
+size_t body_read(struct body *b, char *out, size_t room)
+{
+	size_t done = 0;
+
+	while (done < room && b->part != BODY_OVER) {
+		struct str text = part_text(b), run;
+		size_t mark_at = mark_place(b);
+		if (b->offset == mark_at) {
+			struct str mark = mark_texts[b->head->marks];
+			run = (struct str){ mark.p + b->mark_offset, MIN(mark.n - b->mark_offset, room - done) };
+			b->mark_offset += run.n;
+			if (b->mark_offset == mark.n) {
+				b->mark_offset = 0;
+				b->next_mark++;
+			}
+		} else {
+			run = (struct str){ text.p + b->offset, MIN(MIN(text.n, mark_at) - b->offset, room - done) };
+			b->offset += run.n;
+			if (b->offset == text.n)
+				body_next_part(b);
+		}
+		memcpy(out + done, run.p, run.n);
+		done += run.n;
+	}
+	return done;
+}

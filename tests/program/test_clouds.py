@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: MIT
+"""Clouds: addresses, signatures, frames, credentials, pins."""
+import base64
+import json
+import os
+import subprocess
+import urllib.parse
+import urllib.request
+
+from lab import main
+from mock import AWS_KEYS, Mock, cases, frame, front, gateway, message, pinned, signature_of
+
+
+SCENARIO = """rule
+  turn 1
+  thinking I look first.
+  text I look.
+  call Bash {"command": "echo one"}
+  call Bash {"command": "echo two"}
+rule
+  text Done after {{last_result}}.
+"""
+
+
+def bedrock_is_asked_with_a_signature_and_answers_in_frames(lab):
+    model = lab.model(SCENARIO)
+    other, kept = pinned(lab, "CLAUDE_CODE_USE_BEDROCK", **AWS_KEYS, AWS_SESSION_TOKEN="to+ken/=="), []
+    cloud = front(model.url, kept)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = cloud.url
+    done = lab.cadre("-p", "--model", "claude-sonnet-4-5-20250929", "hi")
+    assert done.out == "Done after two.\n" and not other.seen, done
+    for request in kept:
+        assert request["path"] == "/model/us.anthropic.claude-sonnet-4-5-20250929-v1:0/invoke-with-response-stream"
+        assert request["headers"]["x-amz-security-token"] == "to+ken/==", request["headers"]
+        assert "x-api-key" not in request["headers"], request["headers"]
+        ours, given = signature_of(request, AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "bedrock", cloud.url[7:])
+        assert ours == given, request
+    assert kept[0]["body"]["anthropic_version"] == "bedrock-2023-05-31" and "model" not in kept[0]["body"]
+
+
+def a_signature_covers_a_body_whose_beginning_changes(lab):
+    """A limit that is learned stands in front of what the hash of earlier requests covers."""
+    model, all_of, kept = lab.model(SCENARIO), [], []
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", **AWS_KEYS)
+
+    def check(request):
+        all_of.append(request)
+        if request["body"]["max_tokens"] > 4096 and len(all_of) > 1:
+            return 400, {}, json.dumps({"message": "max_tokens: 32000 > 4096, which is the maximum allowed number of output tokens"})
+        return None
+
+    cloud = front(model.url, kept, check)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = cloud.url
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "hi")
+    assert done.out == "Done after two.\n" and [r["body"]["max_tokens"] for r in all_of] == [32000, 32000, 4096], done
+    for request in all_of:
+        ours, given = signature_of(request, AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "bedrock", cloud.url[7:])
+        assert ours == given, request
+
+
+def an_arn_and_a_bearer_token_reach_bedrock(lab):
+    model = lab.model("rule\n  text yes")
+    other, kept = pinned(lab, "CLAUDE_CODE_USE_BEDROCK", AWS_BEARER_TOKEN_BEDROCK="bearer"), []
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = front(model.url, kept).url
+    arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc"
+    done = lab.cadre("-p", "--model", arn, "hi")
+    assert done.out == "yes\n" and not other.seen, done
+    assert kept[0]["path"] == "/model/%s/invoke-with-response-stream" % arn.replace("/", "%2F"), kept[0]["path"]
+    assert kept[0]["headers"]["authorization"] == "Bearer bearer", kept[0]["headers"]
+
+
+def an_exception_in_the_frames_is_tried_again(lab):
+    lab.env.update(CLAUDE_CODE_USE_BEDROCK="1", AWS_BEARER_TOKEN_BEDROCK="b")
+    model = lab.model("rule\n  nth 1\n  text I begin.\n  error rate_limit_error \"slow\" after event 2\nrule\n  text Whole.")
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = model.url
+    done = lab.stream("hi").wait()
+    retries = [f for f in done.frames() if f.get("subtype") == "api_retry"]
+    assert done.frames()[-1]["result"] == "Whole." and [r["error_status"] for r in retries] == [429], done
+
+
+def a_damaged_frame_is_a_cut_answer(lab):
+    model = lab.model("rule\n  text Whole answer.")
+    kept = []
+    inner = front(model.url, kept)
+
+    def flip(n, request):
+        ask = urllib.request.Request(inner.url + request["path"], request["raw"])
+        with urllib.request.urlopen(ask) as answer:
+            body = bytearray(answer.read())
+        if n == 1:
+            body[len(body) // 2] ^= 4
+        if n == 2:
+            del body[len(body) // 2:]
+        return 200, {"content-type": "application/vnd.amazon.eventstream"}, bytes(body)
+
+    lab.env.update(CLAUDE_CODE_USE_BEDROCK="1", AWS_BEARER_TOKEN_BEDROCK="b", ANTHROPIC_BEDROCK_BASE_URL=Mock(flip).url)
+    done = lab.stream("hi").wait()
+    assert done.frames()[-1]["result"] == "Whole answer." and len(kept) == 3, done
+
+
+def counts_of_bedrock_are_used_where_the_model_reports_none(lab):
+    def reply(n, request):
+        own = {"usage": {"input_tokens": 3}} if n > 1 else {}
+        end = {"usage": {"output_tokens": 2}} if n > 1 else {}
+        metrics = {"inputTokenCount": 40, "outputTokenCount": 7, "cacheReadInputTokenCount": 100, "cacheWriteInputTokenCount": 5}
+        return 200, {"content-type": "application/vnd.amazon.eventstream"}, b"".join(frame(e) for e in (
+            {"type": "message_start", "message": {"id": "msg_1", "model": "m", **own}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x"}},
+            {"type": "content_block_stop", "index": 0}, {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, **end},
+            {"type": "message_stop", "amazon-bedrock-invocationMetrics": metrics}))
+
+    lab.env.update(CLAUDE_CODE_USE_BEDROCK="1", AWS_BEARER_TOKEN_BEDROCK="b", ANTHROPIC_BEDROCK_BASE_URL=Mock(reply).url)
+    for expected in ([40, 7, 100, 5], [3, 2, 0, 0]):
+        usage = json.loads(lab.cadre("-p", "--output-format", "json", "hi").out)["usage"]
+        names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        assert [usage[name] for name in names] == expected, usage
+
+
+def a_test_says_who_aws_thinks_we_are(lab):
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", **AWS_KEYS)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = Mock(lambda n, r: (403, {}, '{"message":"You are not authorized to call this model"}')).url
+    arn = "arn:aws:iam::123456789012:user/someone"
+    for status, words in ((200, "for the region us-west-2: AWS knows it as " + arn), (403, "AWS does not say whose it is")):
+        sts = Mock(lambda n, r: (status, {}, "<R><GetCallerIdentityResult><Arn>%s</Arn></GetCallerIdentityResult></R>" % arn))
+        lab.env["AWS_ENDPOINT_URL_STS"] = sts.url
+        done = lab.cadre("models", "test", "claude-opus-5-5")
+        assert done.code == 1 and words in done.out and sts.seen[0]["raw"] == b"Action=GetCallerIdentity&Version=2011-06-15", (done, sts.seen)
+        ours, given = signature_of(sts.seen[0], AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "sts", sts.url[7:])
+        assert ours == given, sts.seen
+
+
+def commands_of_the_settings_give_and_renew_aws_credentials(lab):
+    model = lab.model("rule\n  text yes")
+    counter = os.path.join(lab.folder, "count")
+    keys = json.dumps({"Credentials": {"AccessKeyId": "AK2", "SecretAccessKey": "secret-value", "SessionToken": "t"}})
+    settings = json.dumps({"awsCredentialExport": "echo x >> %s; echo '%s'" % (counter, keys)})
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK")
+    kept = []
+
+    def check(request):
+        if len(kept) == 0 and not getattr(check, "refused", False):
+            check.refused = True
+            return 403, {}, json.dumps({"message": "The security token included in the request is expired"})
+        return None
+
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = front(model.url, kept, check).url
+    done = lab.cadre("-p", "--settings", settings, "--debug", "hi")
+    with open(counter, encoding="utf-8") as f:
+        assert f.read() == "x\nx\n" and done.out == "yes\n", done
+    assert "Credential=AK2/" in kept[0]["headers"]["authorization"], kept[0]["headers"]
+    assert "secret-value" not in done.err, done.err
+
+
+def mantle_and_the_platform_take_plain_messages(lab):
+    model = lab.model("rule\n  text yes")
+    other, kept = pinned(lab, "CLAUDE_CODE_USE_MANTLE", **AWS_KEYS), []
+    cloud = front(model.url, kept)
+    lab.env["ANTHROPIC_BEDROCK_MANTLE_BASE_URL"] = cloud.url + "/anthropic"
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "hi")
+    assert done.out == "yes\n" and kept[-1]["path"] == "/anthropic/v1/messages", (done, kept)
+    assert kept[-1]["body"]["model"] == "anthropic.claude-opus-5-5", kept[-1]["body"]["model"]
+    ours, given = signature_of(kept[-1], AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "bedrock-mantle", cloud.url[7:])
+    assert ours == given
+    del lab.env["CLAUDE_CODE_USE_MANTLE"]
+    lab.env.update(CLAUDE_CODE_USE_ANTHROPIC_AWS="1", ANTHROPIC_AWS_BASE_URL=cloud.url)
+    done = lab.cadre("-p", "hi")
+    assert done.code == 2 and "ANTHROPIC_AWS_WORKSPACE_ID" in done.err, done
+    lab.env["ANTHROPIC_AWS_WORKSPACE_ID"] = "ws-1"
+    done = lab.cadre("-p", "hi")
+    assert done.out == "yes\n" and kept[-1]["headers"]["anthropic-workspace-id"] == "ws-1", done
+    ours, given = signature_of(kept[-1], AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "aws-external-anthropic", cloud.url[7:])
+    assert ours == given and not other.seen
+
+
+def vertex_takes_a_service_account_and_a_user(lab):
+    model = lab.model("rule\n  text yes")
+    other, kept, forms = pinned(lab, "CLAUDE_CODE_USE_VERTEX", ANTHROPIC_VERTEX_PROJECT_ID="proj", CLOUD_ML_REGION="eu"), [], []
+
+    def token(n, request):
+        forms.append(dict(urllib.parse.parse_qsl(request["raw"].decode())))
+        return 200, {}, json.dumps({"access_token": "ya29.%d" % n, "expires_in": 3600, "token_type": "Bearer"})
+
+    uri = Mock(token).url + "/token"
+    key = subprocess.run(["openssl", "genrsa", "2048"], capture_output=True, check=True, text=True).stdout
+    path = os.path.join(lab.folder, "account.json")
+    lab.env.update(ANTHROPIC_VERTEX_BASE_URL=front(model.url, kept).url + "/v1", GOOGLE_APPLICATION_CREDENTIALS=path)
+    for account in ({"type": "service_account", "client_email": "a@b", "private_key": key, "private_key_id": "kid1"},
+                    {"type": "authorized_user", "client_id": "id", "client_secret": "s", "refresh_token": "r",
+                     "quota_project_id": "quota"}):
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({**account, "token_uri": uri}, f)
+        done = lab.cadre("-p", "--model", "claude-sonnet-4-5-20250929", "hi")
+        assert done.out == "yes\n" and not other.seen, done
+        request = kept[-1]
+        assert request["path"] == ("/v1/projects/proj/locations/eu/publishers/anthropic/models/"
+                                   "claude-sonnet-4-5@20250929:streamRawPredict"), request["path"]
+        assert request["headers"]["authorization"] == "Bearer ya29.%d" % len(forms), request["headers"]
+        assert request["body"]["anthropic_version"] == "vertex-2023-10-16" and request["body"]["stream"] is True
+    assert kept[-1]["headers"]["x-goog-user-project"] == "quota", kept[-1]["headers"]
+    head, claims, _ = forms[0]["assertion"].split(".")
+    claims = json.loads(base64.urlsafe_b64decode(claims + "=="))
+    assert claims["iss"] == "a@b" and claims["aud"] == uri and "sub" not in claims and claims["exp"] - claims["iat"] == 3600
+    assert json.loads(base64.urlsafe_b64decode(head + "=="))["kid"] == "kid1"
+    assert forms[1] == {"grant_type": "refresh_token", "client_id": "id", "client_secret": "s", "refresh_token": "r"}, forms[1]
+
+
+def vertex_takes_the_token_of_the_machine(lab):
+    model = lab.model("rule\n  text yes")
+    kept = []
+    pinned(lab, "CLAUDE_CODE_USE_VERTEX", ANTHROPIC_VERTEX_PROJECT_ID="proj")
+    machine = Mock(lambda n, r: (200, {}, json.dumps({"access_token": "machine", "expires_in": 3600})))
+    lab.env.update(ANTHROPIC_VERTEX_BASE_URL=front(model.url, kept).url + "/v1", GCE_METADATA_HOST=machine.url[7:])
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "hi")
+    assert done.out == "yes\n" and kept[0]["headers"]["authorization"] == "Bearer machine", done
+    assert machine.seen[0]["headers"]["metadata-flavor"] == "Google", machine.seen
+
+
+def foundry_takes_a_key_or_entra(lab):
+    model = lab.model("rule\n  text yes")
+    other, kept, forms = pinned(lab, "CLAUDE_CODE_USE_FOUNDRY", ANTHROPIC_FOUNDRY_API_KEY="key"), [], []
+    lab.env["ANTHROPIC_FOUNDRY_BASE_URL"] = front(model.url, kept).url + "/anthropic"
+    done = lab.cadre("-p", "--model", "deployment", "hi")
+    assert done.out == "yes\n" and kept[-1]["headers"]["x-api-key"] == "key", done
+    assert kept[-1]["path"] == "/anthropic/v1/messages" and kept[-1]["body"]["model"] == "deployment", kept[-1]
+
+    def token(n, request):
+        forms.append((request["path"], dict(urllib.parse.parse_qsl(request["raw"].decode()))))
+        return 200, {}, json.dumps({"access_token": "entra", "expires_in": 3600})
+
+    del lab.env["ANTHROPIC_FOUNDRY_API_KEY"]
+    lab.env.update(AZURE_CLIENT_ID="c", AZURE_TENANT_ID="t", AZURE_CLIENT_SECRET="s", AZURE_AUTHORITY_HOST=Mock(token).url)
+    done = lab.cadre("-p", "--model", "deployment", "hi")
+    assert done.out == "yes\n" and kept[-1]["headers"]["authorization"] == "Bearer entra", done
+    assert forms[0][0] == "/t/oauth2/v2.0/token" and forms[0][1]["scope"] == "https://ai.azure.com/.default", forms
+    assert not other.seen
+
+
+def a_helper_gives_the_key_and_is_asked_again_when_it_is_refused(lab):
+    counter = os.path.join(lab.folder, "count")
+    lab.env["ANTHROPIC_API_KEY"] = ""
+
+    def reply(n, request):
+        if request["headers"].get("x-api-key") != "key2":
+            return 401, {}, json.dumps({"error": {"type": "authentication_error", "message": "no"}})
+        return message("yes")
+
+    settings = json.dumps({"apiKeyHelper": "echo x >> %s; echo key$(wc -l < %s)" % (counter, counter)})
+    mock, done = gateway(lab, reply, "--settings", settings, "hi")
+    assert done.out == "yes\n" and len(mock.seen) == 2, done
+    assert mock.seen[1]["headers"]["authorization"] == "Bearer key2", mock.seen[1]["headers"]
+
+
+def a_helper_that_fails_is_named_without_its_output(lab):
+    lab.env["ANTHROPIC_API_KEY"] = ""
+    for command, words in (("echo secret; echo broken >&2; exit 3", ("exit code 3", "broken")),
+                           ("echo secret one; echo two", ("one key", "printed")),
+                           ("head -c 20000 /dev/zero | tr '\\0' a", ("one key", "20000"))):
+        mock, done = gateway(lab, lambda n, r: message("x"), "--settings", json.dumps({"apiKeyHelper": command}), "hi")
+        assert done.code == 1 and all(w in done.out for w in ("apiKeyHelper", *words)) and not mock.seen, (command, done)
+        assert "secret" not in done.out + done.err, done
+
+
+def a_switch_and_its_variables_may_stand_in_the_settings(lab):
+    model = lab.model("rule\n  text yes")
+    other, kept = pinned(lab, "X"), []
+    env = {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "eu-west-1", "AWS_PROFILE": "work",
+           "ANTHROPIC_BEDROCK_BASE_URL": front(model.url, kept).url}
+    os.makedirs(os.path.join(lab.home, ".aws"))
+    with open(os.path.join(lab.home, ".aws", "config"), "w", encoding="utf-8") as f:
+        f.write("[default]\naws_access_key_id = wrong\n[profile work]\ncredential_process = printf "
+                "'{\"Version\":1,\"AccessKeyId\":\"AK-%s\",\"SecretAccessKey\":\"s\"}' $AWS_PROFILE\n")
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "--settings", json.dumps({"env": env}), "hi")
+    assert done.out == "yes\n" and not other.seen, done
+    assert kept[0]["path"].startswith("/model/eu.anthropic.claude-opus-5-5/"), kept[0]["path"]
+    assert "Credential=AK-work/" in kept[0]["headers"]["authorization"], kept[0]["headers"]
+
+
+def two_pins_contradict_each_other(lab):
+    other = pinned(lab, "CLAUDE_CODE_USE_BEDROCK", CLAUDE_CODE_USE_VERTEX="1")
+    done = lab.cadre("-p", "hi")
+    assert done.code == 2 and "CLAUDE_CODE_USE_BEDROCK and CLAUDE_CODE_USE_VERTEX" in done.err and not other.seen, done
+
+
+def no_pin_lets_a_prompt_go_elsewhere(lab):
+    """Without any credential for the cloud the run fails; no other place hears of it."""
+    for variable in ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_MANTLE", "CLAUDE_CODE_USE_ANTHROPIC_AWS",
+                     "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"):
+        other = pinned(lab, variable)
+        nowhere = "http://127.0.0.1:9"
+        for name in ("ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL", "ANTHROPIC_AWS_BASE_URL",
+                     "ANTHROPIC_VERTEX_BASE_URL", "ANTHROPIC_FOUNDRY_BASE_URL"):
+            lab.env[name] = nowhere
+        lab.env.update(GCE_METADATA_HOST="127.0.0.1:9", CLAUDE_CODE_MAX_RETRIES="1")
+        done = lab.cadre("-p", "hi")
+        assert done.code != 0 and not other.seen, (variable, done)
+        done = lab.cadre("-p", "--model", "openai/m1", "hi")
+        assert done.code != 0 and not other.seen, (variable, done)
+        del lab.env[variable]
+
+
+if __name__ == "__main__":
+    main(*cases(globals()))

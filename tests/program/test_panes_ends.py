@@ -1,0 +1,514 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Members in panes of a real tmux that are killed, lose their lead, do not answer, or are sent more than fits: they are resumed, and
+nothing is left. Numbers are rows of the team's acceptance list (tests/scenarios/team/README.md)."""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sqlite3
+import time
+import uuid
+
+from lab import main
+from panes import TALK, TEAMS, THREE, in_terminal, members_rule, path_without_tmux, printed_in_pane, until
+
+
+CRASH = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead hears
+  prompt contains "teammate_terminated"
+  text Noted.
+rule member creates
+  prompt contains "Task of"
+  turn 1
+  call TaskCreate {"subject": "The task", "description": "d"}
+rule member claims
+  prompt contains "Task of"
+  turn 2
+  call TaskUpdate {"taskId": "1", "status": "in_progress"}
+rule member works
+  prompt contains "Task of"
+  turn 3
+  call Bash {"command": "echo one >> @WORK@/ran; sleep 600"}
+rule member goes on
+  prompt contains "Task of"
+  turn 4
+  call Bash {"command": "echo two >> @WORK@/ran; sleep 600"}
+rule other
+  text Never.
+"""
+
+
+@in_terminal(CRASH)
+def row_65_a_killed_member_is_started_again_once_and_no_call_runs_twice(t):
+    ran = pathlib.Path(t.lab.work, "ran")
+    lines = lambda: ran.read_text().split() if ran.exists() else []
+    task = t.config() / "tasks" / ("session-" + t.session[:8]) / "1.json"
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--dangerously-skip-permissions", IS_SANDBOX="1")
+    t.type("Make a team")
+    until(lambda: lines() == ["one"], lambda: (t.screen(), t.panes(), t.screen(t.meta()["ann"]["team"]["pane"]), t.texts(t.meta()["ann"]["team"]["agentSession"])))
+    assert json.loads(task.read_text())["owner"] == "ann"
+    first = t.meta()["ann"]["team"]
+    os.kill(first["pid"], signal.SIGKILL)
+    until(lambda: lines() == ["one", "two"], lambda: (lines(), t.screen(), t.panes()))
+    second = t.meta()["ann"]["team"]
+    assert second["pid"] != first["pid"] and second["agentSession"] == first["agentSession"]
+    assert t.heard("may or may not have", second["agentSession"]) == 1, t.texts(second["agentSession"])
+    assert len(t.members()) == 1, t.panes()
+    os.kill(second["pid"], signal.SIGKILL)
+    until(lambda: t.heard("have no owner again"), lambda: (t.texts(t.session), t.screen()))
+    assert t.meta()["ann"]["team"]["gone"] and json.loads(task.read_text()).get("owner", "") == ""
+    assert json.loads(task.read_text())["status"] == "pending"
+    until(lambda: not t.members(), t.panes)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+    assert lines() == ["one", "two"]
+
+
+LEAD_KILLED = members_rule(["ann", "ben", "cid"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead hears
+  prompt contains "idle_notification"
+  text Noted.
+rule lead goes on
+  prompt contains "Who is there"
+  text Everybody.
+rule slow
+  prompt contains "Task of cid"
+  latency 1500
+  text Report of cid.
+rule ann
+  prompt contains "Task of ann"
+  text Report of ann.
+rule ben
+  prompt contains "Task of ben"
+  text Report of ben.
+"""
+
+
+@in_terminal(LEAD_KILLED)
+def row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_with_it(t):
+    alone = ("--settings", '{"teams": {"suspendAfterMs": 2000}}')
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, *alone)
+    t.type("Make a team")
+    until(lambda: t.heard("Report of ann.") and t.heard("Report of ben."), lambda: (t.texts(t.session), t.screen()))
+    assert not t.heard("Report of cid.")
+    before = t.meta()
+    os.kill(t.pid, signal.SIGKILL)
+    killed = time.monotonic()
+    until(lambda: not t.alive(before["ann"]["team"]["pid"]), t.panes)
+    assert time.monotonic() - killed >= 2, "an idle member waits for its lead"
+    t.nothing_left(killed=True)
+    assert not t.heard("Report of cid.")
+    t.lead("--teammate-mode", "auto", "--resume", t.session, *alone)
+    t.type("Who is there")
+    until(lambda: t.heard("Report of cid."), lambda: (t.texts(t.session), t.screen(), t.panes()))
+    until(lambda: len(t.members()) == 3, t.panes)
+    for name in ("ann", "ben", "cid"):
+        assert t.meta()[name]["team"]["agentSession"] == before[name]["team"]["agentSession"]
+        assert t.heard("Report of %s." % name) == 1, (name, t.texts(t.session))
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(THREE)
+def a_lead_that_is_killed_before_it_marked_a_pane_leaves_none(t):
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", '{"teams": {"suspendAfterMs": 500}}',
+           CADRE_CRASH_AT="pane_recorded:1")
+    t.type("Make a team")
+    until(lambda: not t.alive(t.pid), t.screen)
+    assert [p for p in t.panes() if p[0] not in t.users and not p[3]], t.panes()  # it stands there without a mark
+    t.nothing_left(killed=True)
+
+
+HERE = members_rule(["ann", "ben"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead asks
+  prompt contains "Ask ann"
+  turn 1
+  call SendMessage {"to": "ann", "message": "second-task"}
+rule ann again
+  last contains "second-task"
+  text "The second report."
+rule ben works
+  prompt contains "Task of ben"
+  turn 1
+  call Bash {"command": "echo ben >> @WORK@/ran; sleep 600"}
+rule ben goes on
+  prompt contains "Task of ben"
+  text Report of ben.
+rule ann
+  prompt contains "Task of ann"
+  text Report of ann.
+rule other
+  text Noted.
+"""
+
+
+@in_terminal(HERE)
+def a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process(t):
+    allowed = ["--settings", '{"permissions": {"allow": ["Bash"]}, "teams": {"suspendAfterMs": 500}}']
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, *allowed)
+    t.type("Make a team")
+    ran = pathlib.Path(t.lab.work, "ran")
+    until(lambda: t.heard("Report of ann.") and ran.exists() and ran.read_text(), lambda: (t.texts(t.session), t.screen()))
+    sessions = {name: t.meta()[name]["team"]["agentSession"] for name in ("ann", "ben")}
+    os.kill(t.pid, signal.SIGKILL)
+    os.kill(t.meta()["ben"]["team"]["pid"], signal.SIGKILL)  # its command would hold it for ten minutes
+    t.nothing_left(killed=True)
+    t.lead("--teammate-mode", "auto", "--resume", t.session, *allowed, PATH=path_without_tmux(t))
+    t.type("Ask ann")
+    until(lambda: t.heard("The second report.") and t.heard("Report of ben."), lambda: (t.texts(t.session), t.screen()))
+    assert t.heard("lives in this process now: tmux is not installed") == 2, t.texts(t.session)
+    assert t.heard("Report of ann.") == 1 and t.heard("Report of ben.") == 1, t.texts(t.session)
+    assert ran.read_text() == "ben\n"
+    assert {m["team"]["backend"] for m in t.meta().values()} == {"in-process"}, t.meta()
+    (whole,) = [text for text in (p.read_text() for p in t.config().glob("projects/*/%s/subagents/agent-*.jsonl" % t.session))
+                if "The second report." in text]
+    assert "Task of ann." in whole and sessions["ann"] in whole  # one history
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+EIGHT = ["m%d" % i for i in range(1, 9)]
+STORY = members_rule(EIGHT) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead shuts down
+  prompt contains "Shut all down"
+  turn 1
+""" + "\n".join('  call SendMessage {"to": "%s", "message": {"type": "shutdown_request"}}' % name for name in EIGHT) + r"""
+rule lead
+  prompt contains "Shut all down"
+  text Asked.
+rule lead resumed
+  prompt contains "Go on"
+  text Resumed.
+rule member shuts down
+  last contains "shutdown_request"
+  capture id last "\"requestId\":\"" until "\""
+  call SendMessage {"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "{{id}}", "approve": true}}
+rule m1 asks
+  prompt contains "Task of m1."
+  turn 1
+  call Write {"file_path": "@WORK@/asked.txt", "content": "x"}
+rule m2 works
+  prompt contains "Task of m2."
+  turn 1
+  call Bash {"command": "echo one >> @WORK@/ran; sleep 600"}
+rule m3 talks
+  prompt contains "Task of m3."
+  turn 1
+  call SendMessage {"to": "m4", "message": "word-three"}
+rule m4 answers
+  prompt contains "word-three"
+  turn 1
+  call SendMessage {"to": "team-lead", "message": "word-four"}
+""" + "\n".join('rule end of %s\n  prompt contains "Task of %s."\n  text Report of %s.' % (n, n, n) for n in EIGHT) + r"""
+rule other
+  text Noted.
+"""
+ASK_BEFORE = json.dumps({"teams": {"askBeforeShutdown": True, "suspendAfterMs": 500}, "permissions": {"allow": ["Bash"]}})
+
+
+@in_terminal(STORY, size=(160, 24))
+def eight_members_from_their_start_to_their_shutdown_leave_nothing(t):
+    ran = pathlib.Path(t.lab.work, "ran")
+    t.lead("--teammate-mode", "tmux", "--session-id", t.session, "--settings", ASK_BEFORE)
+    t.type("Make a team")
+    t.sees("say why:")  # the question of m1, at the lead
+    until(lambda: sorted(t.members()) == EIGHT, t.panes)
+    until(ran.exists, t.panes)
+    # m4 may still be at work when a message comes to it: then its report is the answer to that.
+    until(lambda: all(t.heard("Report of m%d." % i) for i in (3, 5, 6, 7, 8)), lambda: (t.texts(t.session), t.screen()))
+    until(lambda: t.heard("word-four"), lambda: t.texts(t.session))
+    t.run("send-keys", "-t", t.shell, "y")
+    t.run("send-keys", "-t", t.shell, "Enter")
+    until(pathlib.Path(t.lab.work, "asked.txt").exists, t.screen)
+    first = t.meta()["m2"]["team"]
+    os.kill(first["pid"], signal.SIGKILL)
+    until(lambda: t.heard("Report of m2."), lambda: (t.texts(t.session), t.screen()))
+    assert ran.read_text() == "one\n" and t.meta()["m2"]["team"]["pid"] != first["pid"]
+    until(lambda: t.heard("Report of m1."), t.screen)
+    t.untouched()
+    os.kill(t.pid, signal.SIGKILL)
+    t.nothing_left(killed=True)
+    t.lead("--teammate-mode", "tmux", "--resume", t.session, "--settings", ASK_BEFORE)
+    t.type("Go on")
+    until(lambda: sorted(t.members()) == EIGHT, t.panes)
+    t.sees("Resumed.")
+    t.type("Shut all down")
+    until(lambda: all(m["team"]["gone"] for m in t.meta().values()), lambda: (t.meta(), t.texts(t.session), t.screen()))
+    for i in range(1, 9):
+        until(lambda: t.heard("shutdown_approved") >= 8, lambda: t.texts(t.session))
+        # m4 has two runs: the report of the second one replaces that of the first, if the lead has not read it
+        assert t.heard("Report of m%d." % i) == 1 or (i == 4 and not t.heard("Report of m4.")), (i, t.texts(t.session))
+    assert t.heard("\\nword-four\\n") == 1 and ran.read_text() == "one\n", (ran.read_text(), t.texts(t.session))
+    until(lambda: not t.members(), t.panes)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+def false_tmux(t, body):
+    """A tmux in the path that does something else with commands that make a pane."""
+    tools = pathlib.Path(t.lab.folder, "bin")
+    tools.mkdir()
+    (tools / "tmux").write_text("#!/bin/sh\nreal=%s\ncase \" $* \" in *\" -P \"*) ;; *) exec $real \"$@\";; esac\n%s\n"
+                                % (shutil.which("tmux"), body))
+    (tools / "tmux").chmod(0o755)
+    return "%s:%s" % (tools, os.environ["PATH"])
+
+
+SHORT = json.dumps({"teams": {"paneStartMs": 1000}})
+
+
+@in_terminal(CRASH)
+def a_member_that_does_not_join_in_time_fails_and_the_lead_hears_why(t):
+    path = false_tmux(t, 'n=0; for w in "$@"; do [ "$w" = -- ] && break; n=$((n+1)); done\n'
+                      'i=0; for w in "$@"; do shift; [ $i -lt $n ] && set -- "$@" "$w"; i=$((i+1)); done; exec $real "$@" -- sleep 600')
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", SHORT, PATH=path)
+    t.type("Make a team")
+    until(lambda: t.heard("did not join this session within 1000 ms (setting teams.paneStartMs)"), lambda: (t.texts(t.session), t.screen()))
+    until(lambda: not t.members(), t.panes)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(THREE)
+def row_63_a_tmux_that_hangs_means_in_process_too(t):
+    path = false_tmux(t, "exec sleep 600")
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", SHORT, PATH=path)
+    t.type("Make a team")
+    until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
+    assert t.heard("It lives in this process: tmux did not answer within 1000 ms") == 3, t.texts(t.session)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(THREE)
+def row_63_a_tmux_that_is_too_old_means_in_process_too(t):
+    tools = pathlib.Path(t.lab.folder, "bin")
+    tools.mkdir()
+    (tools / "tmux").write_text("#!/bin/sh\n[ \"$1\" = -V ] && echo tmux 3.1c && exit 0\ntouch %s/used\nexec %s \"$@\"\n"
+                                % (t.lab.work, shutil.which("tmux")))
+    (tools / "tmux").chmod(0o755)
+    t.lead("--teammate-mode", "tmux", "--session-id", t.session, PATH="%s:%s" % (tools, os.environ["PATH"]))
+    t.type("Make a team")
+    until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
+    assert t.heard("It lives in this process: tmux 3.1c is too old, 3.2 or newer is needed") == 3, t.texts(t.session)
+    assert not pathlib.Path(t.lab.work, "used").exists()
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(CRASH)
+def a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it(t):
+    begun, go, ran = (pathlib.Path(t.lab.work, name) for name in ("begun", "go", "ran"))
+    path = false_tmux(t, "[ -e %s ] || exec $real \"$@\"; touch %s; until [ -e %s ]; do sleep 0.02; done; exec $real \"$@\"" % (ran, begun, go))
+    pane = t.panes(":1")[0][0]
+    env = {**TEAMS, "IS_SANDBOX": "1", "PATH": path, "TMUX_PANE": pane,
+           "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip()}
+    run = t.lab.start("-p", "--session-id", t.session, "--settings", '{"teams": {"implicit": true}}', "--teammate-mode", "tmux",
+                      "--dangerously-skip-permissions", "Make a team", env=env)
+    until(ran.exists, "the member does not work")
+    os.kill(t.meta()["ann"]["team"]["pid"], signal.SIGKILL)
+    until(begun.exists, "it is not started again")
+    run.kill(signal.SIGTERM)
+    time.sleep(0.3)  # the chance for the end to begin first
+    go.touch()
+    assert run.wait().code != 0
+    t.nothing_left()
+
+
+@in_terminal(CRASH)
+def a_process_that_ends_before_its_pane_is_marked_leaves_no_pane(t):
+    tools, marking, go = (pathlib.Path(t.lab.folder, name) for name in ("bin", "marking", "go"))
+    tools.mkdir()
+    (tools / "tmux").write_text("#!/bin/sh\ncase \" $* \" in *\" @cadre \"*) touch %s; until [ -e %s ]; do sleep 0.02; done;; esac\nexec %s \"$@\"\n"
+                                % (marking, go, shutil.which("tmux")))
+    (tools / "tmux").chmod(0o755)
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", '{"teams": {"restartPanes": 0}}',
+           PATH="%s:%s" % (tools, os.environ["PATH"]))
+    t.type("Make a team")
+    until(marking.exists, t.screen)
+    (pid,) = [int(pane[1]) for pane in t.panes() if pane[0] not in t.users]
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not t.alive(pid), "it lives on")
+    until(lambda: t.meta()["ann"]["team"]["gone"], t.meta)
+    go.touch()
+    until(lambda: not [pane for pane in t.panes() if pane[0] not in t.users], t.panes)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+RECEIVED = ("line_torn", "line_written", "block_recorded", "call_started", "call_ended", "result_recorded", "request_before_send",
+            "notice_delivered", "answer_closed", "turn_ended")
+PANE_RUNS = int(os.environ.get("PANE_RUNS", "1"))
+
+
+def check_talk(t, where):
+    session = t.meta()["ann"]["team"]["agentSession"]
+    heard = [(t.heard("\\n%s\\n" % word), word) for word in ("first-word", "second-word")] + [
+        (t.heard("\\nsecond-task\\n", session), "second-task")]
+    assert [n for n, _ in heard] == [1, 1, 1], (where, heard, t.texts(t.session), t.texts(session))
+    ann = t.lab.transcript(session)
+    sent = [c["id"] for c in ann.calls().values() if c["name"] == "SendMessage"]
+    results = [b["tool_use_id"] for line in ann.lines if line["type"] == "user" and isinstance(line["message"]["content"], list)
+               for b in line["message"]["content"] if b["type"] == "tool_result"]
+    assert sorted(results) == sorted(sent), (where, results, sent)
+
+
+@in_terminal(TALK)
+def row_29_a_receiver_in_a_pane_that_is_killed_at_any_point_gets_each_message_once(t):
+    log = pathlib.Path(t.lab.folder, "points")
+    t.run("set-environment", "-g", "CADRE_CRASH_LOG", str(log))
+    done = printed_in_pane(t).wait()
+    assert done.code == 0, done
+    check_talk(t, "undisturbed")
+    passed = log.read_text().split()
+    t.run("set-environment", "-gu", "CADRE_CRASH_LOG")
+    killed = 0
+    for name in RECEIVED:
+        count = passed.count(name)
+        assert count, (name, passed)
+        for number in list(range(count, 0, -max(1, count // PANE_RUNS)))[:PANE_RUNS]:
+            t.session = str(uuid.uuid4())
+            t.run("set-environment", "-g", "CADRE_CRASH_AT", "%s:%d" % (name, number))
+            run = printed_in_pane(t)
+            pid = until(lambda: next((m["team"]["pid"] for m in t.meta().values() if m["team"].get("pid")), 0), "no member starts")
+            until(lambda: not t.alive(pid) or run.process.poll() is not None, "it neither dies nor ends")
+            t.run("set-environment", "-gu", "CADRE_CRASH_AT")
+            done = run.wait()
+            assert done.code == 0, (name, number, done)
+            check_talk(t, (name, number))
+            killed += t.heard("was started again and continues") > 0
+            t.nothing_left()
+    assert killed >= len(RECEIVED) // 2, killed
+
+
+STORED = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead sends
+  prompt contains "Send it"
+  turn 1
+  call SendMessage {"to": "ann", "message": "second-task"}
+rule ann waits
+  prompt contains "Task of ann."
+  turn 1
+  call Bash {"command": "touch @WORK@/begun; until [ -e @WORK@/free ]; do sleep 0.05; done"}
+rule other
+  text Noted.
+"""
+BASH = json.dumps({"permissions": {"allow": ["Bash"]}})
+
+
+@in_terminal(STORED)
+def row_30_a_message_to_a_pane_outlives_the_database(t):
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", BASH)
+    t.type("Make a team")
+    until(pathlib.Path(t.lab.work, "begun").exists, t.screen)
+    t.type("Send it")
+    until(lambda: t.heard("Message sent to ann"), lambda: (t.texts(t.session), t.screen()))
+    session = t.meta()["ann"]["team"]["agentSession"]
+    os.kill(t.pid, signal.SIGKILL)
+    os.kill(t.meta()["ann"]["team"]["pid"], signal.SIGKILL)
+    t.nothing_left(killed=True)
+    assert not t.heard("\\nsecond-task\\n", session)
+    for path in t.config().rglob("state.db*"):
+        path.unlink()
+    pathlib.Path(t.lab.work, "free").touch()
+    t.lead("--teammate-mode", "auto", "--resume", t.session, "--settings", BASH)
+    t.type("Go on")
+    until(lambda: t.heard("\\nsecond-task\\n", session), lambda: (t.texts(session), t.screen()))
+    until(lambda: t.heard("idle_notification"), lambda: t.texts(t.session))
+    assert t.heard("\\nsecond-task\\n", session) == 1
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(STORED)
+def row_31_a_message_to_a_pane_does_not_wait_for_a_database_that_is_locked(t):
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", BASH)
+    t.type("Make a team")
+    until(pathlib.Path(t.lab.work, "begun").exists, t.screen)
+    database = next(t.config().rglob("state.db"))
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as db:
+        db.execute("PRAGMA busy_timeout = 20000")
+        db.execute("BEGIN EXCLUSIVE")
+        t.type("Send it")
+        until(lambda: t.heard("Message sent to ann"), lambda: (t.texts(t.session), t.screen()))
+        pathlib.Path(t.lab.work, "free").touch()
+        session = t.meta()["ann"]["team"]["agentSession"]
+        until(lambda: t.heard("\\nsecond-task\\n", session), lambda: (t.texts(session), t.screen()))
+        until(lambda: t.heard("idle_notification"), lambda: t.texts(t.session))
+        db.execute("ROLLBACK")
+    assert t.heard("\\nsecond-task\\n", session) == 1
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(STORED)
+def row_33_for_a_member_in_a_pane_so_much_waits_as_for_any_other(t):
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", BASH)
+    t.type("Make a team")
+    until(pathlib.Path(t.lab.work, "begun").exists, t.screen)
+    inbox = t.config() / "teams" / ("session-" + t.session[:8]) / "inboxes" / "ann.json"
+    until(inbox.parent.exists, t.screen)
+    whole = inbox.with_suffix(".new")
+    whole.write_text(json.dumps([{"from": "x", "text": "m%d" % i, "timestamp": "t", "msg_id": "q-%d" % i} for i in range(10010)]))
+    whole.rename(inbox)
+    left = lambda: len(json.loads(inbox.read_text())) if inbox.read_text().strip() else -1
+    until(lambda: left() == 10, lambda: left(), 60)
+    t.type("Send it")
+    until(lambda: t.heard('\\"success\\":false,\\"message\\":\\"10000 messages wait there already'), lambda: t.texts(t.session))
+    shown = t.lab.cadre("team", "show", "session-" + t.session[:8], "--json", env=TEAMS)
+    assert json.loads(shown.out)["roster"][0].get("unread") == 10000, shown
+    pathlib.Path(t.lab.work, "free").touch()
+    session = t.meta()["ann"]["team"]["agentSession"]
+    until(lambda: t.heard("\\nm10009\\n", session), lambda: (left(), t.texts(session)[-1:], t.screen()), 60)
+    lines = t.lab.transcript(session, torn=True).lines
+    ids = [i for line in lines if line["type"] == "user" for i in (line.get("origin") or {}).get("ids", [])]
+    assert [i for i in ids if i.startswith("q-")] == ["q-%d" % i for i in range(10010)]
+    until(lambda: left() == 0, left)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+if __name__ == "__main__":
+    main(row_65_a_killed_member_is_started_again_once_and_no_call_runs_twice,
+         row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_with_it,
+         a_lead_that_is_killed_before_it_marked_a_pane_leaves_none,
+         a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process,
+         eight_members_from_their_start_to_their_shutdown_leave_nothing,
+         a_member_that_does_not_join_in_time_fails_and_the_lead_hears_why,
+         row_63_a_tmux_that_hangs_means_in_process_too,
+         row_63_a_tmux_that_is_too_old_means_in_process_too,
+         a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it,
+         a_process_that_ends_before_its_pane_is_marked_leaves_no_pane,
+         row_29_a_receiver_in_a_pane_that_is_killed_at_any_point_gets_each_message_once,
+         row_30_a_message_to_a_pane_outlives_the_database,
+         row_31_a_message_to_a_pane_does_not_wait_for_a_database_that_is_locked,
+         row_33_for_a_member_in_a_pane_so_much_waits_as_for_any_other)
