@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * initialize.c - the initialize request: opens the session with the client's options and reports its capabilities. */
 #include "agents/agent/servers.h"
-#include "product/session/styles.h"
+#include "product/session/session.h"
 #include "core/model/catalog.h"
 #include "product/stream/wire_int.h"
 
