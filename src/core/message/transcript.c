@@ -5,11 +5,6 @@
 
 enum { PACK_BYTES = 16 << 10 }; /* a shorter tail is sent block by block */
 
-static struct str thought_json(const struct segment *thought)
-{
-	return thought ? segment_json(thought) : STR("");
-}
-
 void transcript_release(struct transcript *t)
 {
 	for (uint32_t i = 0; i < t->packed_chunk_count; i++) {
@@ -41,7 +36,7 @@ struct block transcript_block(const struct transcript *t, uint32_t i)
 		const struct tail_block *b = &t->tail[i - packed];
 		return (struct block){ segment_json(b->segment), b->role,
 				       b->segment->kind,         b->segment->markable,
-				       b->segment->origin,       thought_json(b->thought) };
+				       b->segment->origin,       b->thought ? segment_json(b->thought) : STR("") };
 	}
 	/* Searched from the end: callers ask for the newest blocks. */
 	uint32_t k = t->packed_chunk_count - 1;
@@ -49,12 +44,8 @@ struct block transcript_block(const struct transcript *t, uint32_t i)
 		k--;
 	const struct packed_chunk *s = t->packed_chunks[k];
 	const struct packed_block *b = &s->blocks[i - s->before];
-	return (struct block){ { s->bytes + b->start, b->end - b->start },
-			       b->role,
-			       b->kind,
-			       b->markable,
-			       b->origin,
-			       thought_json(b->thought) };
+	return (struct block){ { s->bytes + b->start, b->end - b->start },     b->role, b->kind, b->markable, b->origin,
+			       b->thought ? segment_json(b->thought) : STR("") };
 }
 
 static enum role role_of(const struct transcript *t, uint32_t i)

@@ -130,16 +130,9 @@ static int put_content(struct chat_reader *c, const struct json *content)
 	return 0;
 }
 
-static void close_message(struct chat_reader *c)
-{
-	if (c->last > ROLE_SYSTEM)
-		json_putf(&c->w, "]}");
-}
-
 static void open_message(struct chat_reader *c, const char *role)
 {
-	close_message(c);
-	json_putf(&c->w, "{role:'%s', content:[", role);
+	json_putf(&c->w, c->last > ROLE_SYSTEM ? "]}, {role:'%s', content:[" : "{role:'%s', content:[", role);
 }
 
 static int put_call(struct chat_reader *c, const struct json *call)
@@ -236,10 +229,8 @@ static int put_messages(struct chat_reader *c, const struct json *messages)
 		}
 		c->last = role;
 	}
-	if (rc == 0) {
-		close_message(c);
-		json_close(&c->w);
-	}
+	if (rc == 0)
+		json_putf(&c->w, c->last > ROLE_SYSTEM ? "]}]" : "]");
 	return rc;
 }
 

@@ -121,11 +121,6 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 	return true;
 }
 
-static bool is_stopped(const struct replay *replay)
-{
-	return replay->stop && atomic_load(replay->stop);
-}
-
 /* The newest record of a file wins, and a fork's own over that of its origin, which is read after it. */
 static int index_lines(struct reading *r, const struct replay *replay, struct err *err)
 {
@@ -144,7 +139,7 @@ static int index_lines(struct reading *r, const struct replay *replay, struct er
 		r->last.whole = whole;
 		r->last.skipped = text.n && !whole;
 		r->last.at = place.at;
-		if (is_stopped(replay))
+		if (replay->stop && atomic_load(replay->stop))
 			return err_set(err, ERR_CANCELLED, "stopped");
 	}
 	if (!out->agent)
@@ -350,7 +345,7 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 			replay_trace(replay, l->trace);
 		if (!l->keep)
 			continue;
-		if (is_stopped(replay))
+		if (replay->stop && atomic_load(replay->stop))
 			return err_set(err, ERR_CANCELLED, "stopped");
 		if (text_of(&r, l, &text, err) < 0)
 			return err_wrap(err, "%s", path);

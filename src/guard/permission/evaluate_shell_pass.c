@@ -251,13 +251,6 @@ static bool has_narrowing_rule(struct evaluation *ev)
 	return false;
 }
 
-/* "$f" and nothing else: in a loop, one of the files that it goes through */
-static bool is_loop_variable(struct evaluation *ev, const struct operand *o)
-{
-	return ev->shell->script.has_control_flow && !o->globs && o->text.n > 3 && str_starts(o->text, STR("\"$")) &&
-	       o->text.p[o->text.n - 1] == '"' && !memchr(o->text.p + 2, '/', o->text.n - 2);
-}
-
 /* A command of the tables is judged as ever, but for the variable of a loop. */
 static bool pass_held_command(struct evaluation *ev, const struct shell_command *c)
 {
@@ -275,7 +268,11 @@ static bool pass_held_command(struct evaluation *ev, const struct shell_command 
 		bool writes = o->use == OPERAND_REDIRECT ||
 			      (o->use == OPERAND_WRITE && !held); /* tar -t reads what it names */
 		bool certain = o->known || (o->globs && is_tame_glob(o));
-		if (writes || !(certain ? eval_may_read(ev, &o->file) : is_loop_variable(ev, o)))
+		/* "$f" and nothing else: in a loop, one of the files that it goes through */
+		bool of_loop = ev->shell->script.has_control_flow && !o->globs && o->text.n > 3 &&
+			       str_starts(o->text, STR("\"$")) && o->text.p[o->text.n - 1] == '"' &&
+			       !memchr(o->text.p + 2, '/', o->text.n - 2);
+		if (writes || !(certain ? eval_may_read(ev, &o->file) : of_loop))
 			return false;
 	}
 	return true;

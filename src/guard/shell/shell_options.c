@@ -244,11 +244,6 @@ static bool has_mark(const char *marks, char mark)
 	return false;
 }
 
-static bool has_dash(struct str word)
-{
-	return word.n > 1 && word.p[0] == '-';
-}
-
 /* A value that is missing is the program's to complain about. */
 static bool next_value(struct shell_parts *p, struct shell_part *ret)
 {
@@ -269,7 +264,7 @@ static bool next_value(struct shell_parts *p, struct shell_part *ret)
 	ret->text = ret->word->text;
 	/* If this program takes no value here after all, that would be an option. Patterns do begin with a dash. */
 	bool certain = pattern || (p->program->flags & PROGRAM_ONE_DASH);
-	if (!certain && has_dash(ret->text) && !is_number(str_tail(ret->text, 1)))
+	if (!certain && ret->text.n > 1 && ret->text.p[0] == '-' && !is_number(str_tail(ret->text, 1)))
 		ret->kind = PART_UNKNOWN;
 	return true;
 }
@@ -335,7 +330,7 @@ bool shell_next_part(struct shell_parts *p, struct shell_part *ret)
 	*ret = (struct shell_part){ PART_OPERAND, word, text, "" };
 	if (program->flags & PROGRAM_NO_DASH) {
 		read_word(p, ret, text);
-	} else if (p->ended || !has_dash(text)) {
+	} else if (p->ended || text.n < 2 || text.p[0] != '-') {
 		if (p->texts) /* a word that is not known may become anything */
 			ret->kind = word->literal || p->texts == PROGRAM_NO_FILES ? PART_PATTERN : PART_OPERAND;
 		if (p->texts && p->texts != PROGRAM_NO_FILES)

@@ -44,11 +44,6 @@ static const char *option_nearest(const struct cadre_option *const *options, str
 	return best;
 }
 
-static bool looks_like_option(const char *token)
-{
-	return token[0] == '-' && token[1] != '\0';
-}
-
 static int fail_unknown_option(struct parser *p, const char *token)
 {
 	struct str rest = str_from(token);
@@ -147,7 +142,7 @@ static int take_next(struct parser *p, const struct cadre_option *opt)
 				       opt->value);
 		value = p->argv[p->at++];
 	} else if (opt->arg == CADRE_OPTION_OPTIONAL && !(opt->flags & CADRE_OPTION_JOINED) && p->at < p->argc &&
-		   !looks_like_option(p->argv[p->at])) {
+		   (p->argv[p->at][0] != '-' || !p->argv[p->at][1])) {
 		value = p->argv[p->at++];
 	}
 	if (opt->flags & (CADRE_OPTION_VARIADIC | CADRE_OPTION_LIST))
@@ -160,7 +155,7 @@ static int parse_token(struct parser *p)
 	const char *token = p->argv[p->at++];
 	const struct cadre_option *const *by_letter = p->options;
 
-	if (p->literal || !looks_like_option(token)) {
+	if (p->literal || token[0] != '-' || !token[1]) {
 		if (p->variadic && !p->literal)
 			return take_option(p, p->variadic, token);
 		p->args->words[p->args->word_count++] = token;

@@ -151,11 +151,6 @@ static int read_args(struct entry_reader *r)
 }
 
 /* The last of repeated members wins, as everywhere. */
-static bool is_repeated(const struct json *object, struct json_member m, struct arena *a)
-{
-	return json_get_str(object, json_str(m.key, a)) != m.value;
-}
-
 /* Strings, and numbers and booleans as they are written. */
 static const char *scalar_text(struct entry_reader *r, const struct json *v)
 {
@@ -183,7 +178,7 @@ static int read_env(struct entry_reader *r)
 		const char *value = scalar_text(r, m.value);
 		if (!name || !name[0] || strchr(name, '=') || !value)
 			return entry_fail_field(r, "env", "an object of strings, its keys names of variables");
-		if (!is_repeated(map, m, a))
+		if (json_get_str(map, json_str(m.key, a)) == m.value) /* the last of its name */
 			env[n++] = arena_printf(a, "%s=%s", name, expand_text(r, value));
 	}
 	for (size_t own = n; given && *given; given++) {
@@ -215,7 +210,7 @@ static int read_headers(struct entry_reader *r)
 			return entry_fail_field(r, "headers", "an object of strings, its keys names of headers");
 		if (strpbrk(value, "\r\n")) /* it would be two headers */
 			return entry_fail(r, "invalid_config", "headers.%.60s: its value has more than one line", name);
-		if (!is_repeated(map, m, a))
+		if (json_get_str(map, json_str(m.key, a)) == m.value) /* the last of its name */
 			headers[n++] = arena_printf(a, "%s: %s", name, value);
 	}
 	r->s->headers = headers;

@@ -84,11 +84,6 @@ static bool closes_all(struct exchange *x)
 	return true;
 }
 
-static bool is_refused(const struct exchange *x)
-{
-	return !x->error && x->status >= 400 && x->status < 500;
-}
-
 static bool deliver_event(struct exchange *x, struct str name, struct str payload)
 {
 	bool answered = false;
@@ -127,7 +122,7 @@ static bool resume_stream(struct exchange *x)
 static void on_own_end(struct exchange *x)
 {
 	struct streamable *s = streamable_of(x->remote);
-	bool has_none = is_refused(x);
+	bool has_none = !x->error && x->status >= 400 && x->status < 500;
 
 	if (closes_all(x) || (!has_none && resume_stream(x)))
 		return;
@@ -206,7 +201,7 @@ static void on_post_end(struct exchange *x)
 		exchange_free(x);
 	} else if (x->answered || (!x->id && exchange_is_ok(x))) {
 		exchange_free(x);
-	} else if (!x->id || !x->last_id.n || is_refused(x) || !resume_stream(x)) {
+	} else if (!x->id || !x->last_id.n || (!x->error && x->status >= 400 && x->status < 500) || !resume_stream(x)) {
 		if (r->proven) {
 			exchange_describe(x, &err);
 			mcp_core_lose(&r->core, x->id, &err);

@@ -224,14 +224,6 @@ static void put_holes(struct room *r, struct cadre_report *report, struct json_o
 	put_paths(report, w, "notes", &notes);
 }
 
-static bool apparmor_restricts(void)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	return file_read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 64, &text, NULL) == 0 &&
-	       str_is(str_trim(buf_str(&text)), "1");
-}
-
 static int sandbox_status(struct cadre_call *call)
 {
 	static const struct {
@@ -246,12 +238,14 @@ static int sandbox_status(struct cadre_call *call)
 		[SANDBOX_FULL] = { "full", "namespaces, Landlock and seccomp hold commands", CADRE_GOOD, 0 },
 	};
 	AUTO_ROOM struct room r;
+	AUTO_BUF struct buf restricts = { 0 }; /* "1": AppArmor does, else something else */
 	struct cadre_report *report = call->report;
 	struct json_out w = json_out(&report->json);
 	const char *why = NULL;
 
 	if (room_open(&r, call) < 0)
 		return -(int)call->err->kind;
+	(void)file_read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 64, &restricts, NULL);
 	enum sandbox_strength strength = sandbox_strength(r.sandbox, &why);
 	json_putf(&w, "{strength:'%s', why:'%s', enabled:!!%d", strengths[strength].name, why, r.enabled);
 	report_line(report, strengths[strength].style, "%s: %s", strengths[strength].name, strengths[strength].text);
@@ -260,7 +254,7 @@ static int sandbox_status(struct cadre_call *call)
 	if (why && strstr(why, "namespace"))
 		report_row(
 			report, CADRE_NOTE, "to get it",
-			apparmor_restricts()
+			str_is(str_trim(buf_str(&restricts)), "1")
 				? "`cadre sandbox apparmor` prints a profile for this program: AppArmor refuses user namespaces"
 				: "sysctl kernel.unprivileged_userns_clone=1 and user.max_user_namespaces above 0, or a "
 				  "container that allows user namespaces",

@@ -69,11 +69,6 @@ static unsigned choose_subjects(const char *list)
 	return (any ? with : ~0u) & ~without;
 }
 
-static bool log_wants(const struct debug_log *log, const char *subject)
-{
-	return subject && (log->chosen & bit_of(str_from(subject)));
-}
-
 static void debug_write(struct debug_log *log, const char *subject, struct str text)
 {
 	AUTO_BUF struct buf line = { 0 };
@@ -89,7 +84,7 @@ static void debug_on_log(struct observer *o, const char *subject, const char *te
 	struct debug_log *log = CONTAINER_OF(o, struct debug_log, observer);
 	AUTO_BUF struct buf line = { 0 };
 
-	if (!log_wants(log, subject))
+	if (!subject || !(log->chosen & bit_of(str_from(subject))))
 		return;
 	buf_addfolded(&line, str_from(text));
 	debug_write(log, subject, buf_str(&line));
@@ -114,7 +109,7 @@ static void debug_on_event(struct observer *o, struct cadre_session *s, const st
 	const char *outcome = e->hook && e->kind == EVENT_HOOK_ENDED ? e->hook->outcome : NULL;
 	struct str text = e->text;
 
-	if (!log_wants(log, subject) || (e->kind == EVENT_MESSAGE && !e->from_model))
+	if (!subject || !(log->chosen & bit_of(str_from(subject))) || (e->kind == EVENT_MESSAGE && !e->from_model))
 		return; /* results are logged at the end of their call */
 	buf_addf(&line, "%s: %s", e->agent && e->agent->id[0] ? e->agent->id : "main", kinds[e->kind].word);
 	if (e->kind == EVENT_MESSAGE)

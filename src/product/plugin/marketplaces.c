@@ -7,18 +7,13 @@
 #include "defs/plugin/fetch.h"
 #include "defs/plugin/marketplace.h"
 
-static int marketplace_ctx_reread(struct marketplace_ctx *ctx, struct err *err)
-{
-	plugin_records_release(&ctx->records);
-	return plugin_records_read(&ctx->records, ctx->plugins_dir, err);
-}
-
 int marketplace_ctx_open(struct marketplace_ctx *ctx, struct services *sv, struct err *err)
 {
 	*ctx = (struct marketplace_ctx){ .services = sv };
 	if (options_directories(&sv->options, &ctx->arena, &ctx->cwd, &ctx->config_dir, err) < 0 ||
 	    services_plugins_dir(sv, &ctx->arena, &ctx->plugins_dir, err) < 0 ||
-	    services_settings(sv, &ctx->settings, err) < 0 || marketplace_ctx_reread(ctx, err) < 0) {
+	    services_settings(sv, &ctx->settings, err) < 0 ||
+	    plugin_records_read(&ctx->records, ctx->plugins_dir, err) < 0) {
 		marketplace_ctx_release(ctx);
 		return -(int)err->kind;
 	}
@@ -140,7 +135,10 @@ static int read_market(struct marketplace_ctx *ctx, const struct json *source, c
 	if (status == 0)
 		status = record_market(ctx->plugins_dir, m.name, json_raw(source), home, err);
 	*ret_name = arena_strdup(&ctx->arena, m.name);
-	return status < 0 ? status : marketplace_ctx_reread(ctx, err);
+	if (status < 0)
+		return status;
+	plugin_records_release(&ctx->records);
+	return plugin_records_read(&ctx->records, ctx->plugins_dir, err);
 }
 
 /* Fetches, checks and records the marketplace of a source. expected: the name that it must have; NULL: any. *ret_name is in
