@@ -10,7 +10,6 @@
 #include "lib/io/file.h"
 #include "defs/plugin/fetch.h"
 #include "defs/plugin/plugin.h"
-#include "defs/plugin/version.h"
 
 static int unpack_zip(struct str bytes, const char *dir, struct err *err)
 {

@@ -471,4 +471,4 @@ if __name__ == "__main__":
          a_no_is_a_no,
          a_session_goes_on_from_the_command_line,
          colours_are_used_only_where_they_are_wanted,
-         the_terminal_is_left_as_it_was)
+         the_terminal_is_left_as_it_was, at_once=4)  # they wait most of the time

@@ -36,6 +36,19 @@ rule done
   prompt contains "Remove it."
   text "The helper says: {{last_result}}"
 
+rule both
+  agent main
+  prompt contains "two of them"
+  turn 1
+  call Agent {"description": "one", "prompt": "Touch it."}
+  call Agent {"description": "two", "prompt": "Touch it."}
+
+rule touches
+  prompt contains "Touch it."
+  turn 1
+  latency 700
+  call Bash {"command": "touch touched", "description": "touches"}
+
 rule plans
   prompt contains "plan"
   turn 1
@@ -137,7 +150,7 @@ def a_paste_that_is_too_long_is_refused_and_said(lab):
     line = Line(lab)
     line.ready()
     line.press("kept")
-    line.paste("z" * (64 * 1024 * 1024 + 1))
+    line.paste("z" * (32 * 1024 * 1024 + 1))
     line.expect_exact("the paste is too long")
     line.press("\r")
     line.answered()
@@ -156,14 +169,6 @@ def lines_that_come_at_once_are_prompts_one_after_the_other(lab):
 
 
 # ---- questions
-
-QUESTIONS = (
-    # prompt, flags, what is asked, what asks for the answer, what the answer is
-    ("start", (), "wants to use Bash", "say why: ", "n"),
-    ("plan", ("--permission-mode", "plan"), "has a plan:", "say why: ", "n"),
-    ("ask", (), "Which?", "or your own words: ", "1"),
-)
-
 
 def start_question(lab, prompt, flags, typed):
     """A line in which `typed` is typed before the question of that prompt comes. It comes when the gate is opened."""
@@ -188,26 +193,37 @@ def start_question(lab, prompt, flags, typed):
     return line
 
 
-def what_was_typed_before_a_question_does_not_answer_it(lab):
-    for prompt, flags, question, ask, answer in QUESTIONS:
-        for typed in (("y",), ("I am typing a long sent",), ("1",)):
-            line = start_question(lab, prompt, flags, typed)
-            line.expect_exact(question)
-            line.press("\r")  # meant for the line above
+def nothing_typed_before_answers(lab, prompt, flags, question, ask, answer):
+    for typed in (("y",), ("I am typing a long sent",), ("1",)):
+        line = start_question(lab, prompt, flags, typed)
+        line.expect_exact(question)
+        line.press("\r")  # meant for the line above
+        line.expect_exact(ask)
+        assert os.path.exists(os.path.join(lab.work, "x"))
+        line.press(answer, "\r")
+        if prompt == "ask":
+            line.expect_exact("Really?")
             line.expect_exact(ask)
-            assert os.path.exists(os.path.join(lab.work, "x"))
-            line.press(answer, "\r")
-            if prompt == "ask":
-                line.expect_exact("Really?")
-                line.expect_exact(ask)
-                line.press("2", "\r")
-            line.expect("I hear you.|The report came.")
-            line.expect_exact("> " + typed[0])
-            line.press("!", "\r")
-            line.answered()
-            assert line.prompts()[-1] == typed[0] + "!", (prompt, line.prompts())
-            assert os.path.exists(os.path.join(lab.work, "x")), (prompt, typed)
-            line.leave()
+            line.press("2", "\r")
+        line.expect("I hear you.|The report came.")
+        line.expect_exact("> " + typed[0])
+        line.press("!", "\r")
+        line.answered()
+        assert line.prompts()[-1] == typed[0] + "!", (prompt, line.prompts())
+        assert os.path.exists(os.path.join(lab.work, "x")), (prompt, typed)
+        line.leave()
+
+
+def what_was_typed_before_a_call_of_an_agent_does_not_allow_it(lab):
+    nothing_typed_before_answers(lab, "start", (), "wants to use Bash", "say why: ", "n")
+
+
+def what_was_typed_before_a_plan_does_not_approve_it(lab):
+    nothing_typed_before_answers(lab, "plan", ("--permission-mode", "plan"), "has a plan:", "say why: ", "n")
+
+
+def what_was_typed_before_a_question_does_not_answer_it(lab):
+    nothing_typed_before_answers(lab, "ask", (), "Which?", "or your own words: ", "1")
 
 
 def a_paste_that_stops_half_way_does_not_answer(lab):
@@ -250,6 +266,22 @@ def an_answer_does_not_answer_the_next_question_too(lab):
     results = json.dumps(lab.models[0].bodies()[-1]["messages"][-1])
     assert "Red" in results and "Yes" in results, results
     line.expect_exact("> 02")
+    line.press("C-u")
+    line.leave()
+
+
+def a_second_question_does_not_open_the_first_one_earlier(lab):
+    line = Line(lab)
+    line.ready()
+    line.press("two of them", "\r")
+    line.expect_exact("wants to use Bash:")
+    line.press("1", "\r")  # before it can have been read; the other one comes in the same moment
+    for _ in range(2):
+        line.expect_exact("say why: ")
+        line.press("n", "\r")
+    line.expect_exact("I hear you.")
+    line.expect_exact("> 1")
+    assert not os.path.exists(os.path.join(lab.work, "touched"))
     line.press("C-u")
     line.leave()
 
@@ -336,9 +368,12 @@ def ctrl_z_gives_the_terminal_back_and_fg_draws_the_line_again(lab):
 
 
 def the_terminal_is_given_back_by_any_signal(lab):
+    master, slave = os.openpty()
+    before = termios.tcgetattr(slave)  # of any new terminal: the program may be faster than we are
+    os.close(master)
+    os.close(slave)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         line = Line(lab)
-        before = modes_of(line)
         line.ready()
         assert modes_of(line) != before
         line.press("half typed")
@@ -509,10 +544,13 @@ if __name__ == "__main__":
          a_paste_of_three_lines_is_one_prompt,
          a_paste_that_is_too_long_is_refused_and_said,
          lines_that_come_at_once_are_prompts_one_after_the_other,
+         what_was_typed_before_a_call_of_an_agent_does_not_allow_it,
+         what_was_typed_before_a_plan_does_not_approve_it,
          what_was_typed_before_a_question_does_not_answer_it,
          a_paste_that_stops_half_way_does_not_answer,
          whole_lines_typed_before_a_question_are_prompts_for_later,
          an_answer_does_not_answer_the_next_question_too,
+         a_second_question_does_not_open_the_first_one_earlier,
          ctrl_c_at_a_question_keeps_the_line,
          keys_edit_and_the_history_keeps_the_draft,
          one_key_is_one_byte_and_idle_is_silent,
@@ -523,4 +561,4 @@ if __name__ == "__main__":
          a_paste_of_any_length_is_one_answer,
          a_list_is_numbered_and_a_number_chooses,
          what_was_typed_is_there_in_the_next_session,
-         the_line_is_right_in_tmux_after_keys_pastes_and_resizes)
+         the_line_is_right_in_tmux_after_keys_pastes_and_resizes, at_once=4)  # they wait most of the time

@@ -112,6 +112,8 @@ def the_doctor_names_what_is_wrong(lab):
     lines = dict(line[6:].split(None, 1) for line in good.stdout.splitlines())
     assert good.returncode == 0 and "xterm-256color" in lines["terminal"] and lines["characters"] == "UTF-8", good
     assert "ANTHROPIC_API_KEY is set" in lines["key"], good
+    found = json.loads(lab.cadre("doctor", "--json").out)
+    assert found["bad"] == 0 and {"subject": "characters", "state": "ok", "text": "UTF-8"} in found["findings"], found
     path = os.path.join(lab.env["HOME"], ".claude")
     os.makedirs(path, exist_ok=True)
     with open(os.path.join(path, "settings.json"), "w") as f:
@@ -127,4 +129,4 @@ def the_doctor_names_what_is_wrong(lab):
 
 if __name__ == "__main__":
     main(labels_stand_before_what_is_said, the_setting_does_the_same, a_permission_is_a_numbered_list,
-         a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time, the_doctor_names_what_is_wrong)
+         a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time, the_doctor_names_what_is_wrong, at_once=2)

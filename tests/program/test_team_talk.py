@@ -13,7 +13,7 @@ import signal
 import subprocess
 import uuid
 
-from lab import main
+from lab import Transcript, main
 from test_team import go_on, put_settings
 from test_team_files import MAKES, TEAMS, config, hold, read_json, release, transcripts, wait_until
 from test_wire import Client
@@ -462,6 +462,59 @@ def a_fork_of_the_session_has_no_team_and_the_team_stays_with_its_origin(lab):
     assert done.code == 0 and "Teammates (" in done.out, done
 
 
+CLEARED = MAKES + r"""
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Say it", "name": "ann"}
+  call Agent {"description": "B", "prompt": "Be busy", "name": "ben"}
+rule tells
+  agent main
+  prompt contains "Tell ann"
+  turn 1
+  call SendMessage {"to": "ann", "message": "second-task"}
+rule lead
+  agent main
+  text Noted.
+rule ann again
+  agent ann@alpha
+  last contains "second-task"
+  text The second report.
+rule ann
+  agent ann@alpha
+  text The first report.
+rule ben
+  agent ben@alpha
+  turn 1
+  call Bash {"command": "echo x >> ran; until [ -f never ]; do sleep 0.02; done", "description": "work", "timeout": 600000}
+"""
+
+
+def a_session_that_is_cleared_leaves_its_team_suspended_and_the_new_one_has_none(lab):
+    lab.model(CLEARED)
+    old = str(uuid.uuid4())
+    client = Client(lab, "--session-id", old, "--allowedTools=Bash", env=TEAMS)
+    client.say(PROMPT)
+    lead = lambda: next(config(lab).glob("projects/*/%s.jsonl" % old), None)
+    wait_until(lambda: lead() and "The first report." in lead().read_text() and pathlib.Path(lab.work, "ran").exists(), "the team does not work")
+    client.say("/clear")
+    client.say("Tell ann")
+    while not (said := client.run.frame("user")) or "No agent named 'ann' is reachable" not in json.dumps(said):
+        pass  # results of the session before
+    done = client.over()
+    assert done.code == 0, done
+    new = [f["new_conversation_id"] for f in done.frames() if f["type"] == "conversation_reset"]
+    assert len(new) == 1 and new[0] != old, new
+    metas = {m["name"]: m for m in map(read_json, config(lab).glob("projects/*/%s/subagents/*.meta.json" % old))}
+    assert set(metas) == {"ann", "ben"} and not any(m["team"]["gone"] for m in metas.values()), metas
+    done = lab.cadre("-p", "--resume", old, "--allowedTools=Bash", "--output-format", "json", "Tell ann",
+                     env={**TEAMS, "CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS": "20000"})
+    given = "".join(json.dumps(line["message"]) for line in Transcript(lead()).lines if line["type"] == "user")
+    assert [given.count("The %s report." % n) for n in ("first", "second")] == [1, 1], (given, done)
+    assert pathlib.Path(lab.work, "ran").read_text() == "x\n"  # what was cut off is not begun again
+
+
 # ---- questions and interrupts (rows 47, 59, 60) ------------------------------------------------------------------------------------
 
 def questions_of_members_reach_the_host_with_their_ids_and_each_gets_its_own_answer(lab):
@@ -704,6 +757,7 @@ if __name__ == "__main__":
          each_message_of_a_storm_arrives_once_although_the_process_is_killed_again_and_again,
          after_a_kill_the_team_is_as_it_was,
          a_transcript_of_a_member_that_takes_long_to_read_does_not_hold_up_its_lead,
+         a_session_that_is_cleared_leaves_its_team_suspended_and_the_new_one_has_none,
          a_fork_of_the_session_has_no_team_and_the_team_stays_with_its_origin,
          questions_of_members_reach_the_host_with_their_ids_and_each_gets_its_own_answer,
          messages_of_random_pairs_arrive_once_and_in_the_order_of_their_pair,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The view of all agents on the terminal, with few and with many of them; what is shown when a session is continued; notices."""
+import json
 import os
 import re
 
@@ -68,6 +69,8 @@ def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
         s.until("by tree")
         s.press("/", "leaf", "enter")
         s.until("Split it", gone=True)
+        s.press("m", "look at the roots too", "enter")  # it is no member of a team
+        s.until("it gets the message at its next step")
         s.press("enter")  # its transcript
         s.until("❯ leaf work")
         s.until("model ")
@@ -75,6 +78,8 @@ def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
         with open(os.path.join(lab.work, "down"), "w") as f:
             f.write("now\n")
         s.until("    went on")
+        assert any("<agent-message from=\"user\">\nlook at the roots too" in json.dumps(b).encode().decode("unicode_escape")
+                   for b in lab.models[0].bodies()), lab.models[0].bodies()[-1]
         s.press("q")
         s.seen('Agent "Split it" finished')
         s.press("C-t")
@@ -155,6 +160,44 @@ def notices_go_the_way_of_the_terminal(lab):
             assert progress == (env.get("TERM_PROGRAM") == "ghostty"), env
 
 
+TEAM = r"""
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 1
+  call Agent {"description": "A", "prompt": "Wait", "name": "ann"}
+rule lead
+  agent main
+  text Noted.
+rule ann hears
+  last contains "words of many, with  blanks"
+  text I heard the words.
+rule ann hears more
+  last contains "by the command"
+  text I heard the command.
+rule ann
+  text I wait.
+"""
+
+
+def a_line_to_a_member_is_the_users_word_to_it(lab):
+    lab.model(TEAM, log=True)
+    with screen(lab, env={**PLAIN, "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}) as s:
+        ready(s)
+        s.press("Make a team", "enter")
+        s.until(lambda rows: sum("Noted." in r for r in rows) == 2)
+        s.press("@ANN words of many, with  blanks and so on until more than sixteen of them are in one line of text", "enter")
+        s.until("ann has your message")
+        s.until(lambda rows: sum("Noted." in r for r in rows) == 3)  # the lead was told that ann had a run
+        s.press("/tell ann by the command", "enter")
+        s.until(lambda rows: sum("Noted." in r for r in rows) == 4)
+        s.press("@", "enter")
+        s.until(lambda rows: any("[ann]" in r and "idle" in r for r in rows))
+        heard = [b["messages"][-1] for b in lab.models[-1].bodies() if "words of many" in str(b["messages"][-1])]
+        assert "teammate-message" not in str(heard[0]) and "until more than sixteen of them are in one line of text" in str(heard[0]), heard
+
+
 if __name__ == "__main__":
     main(the_tree_folds_sorts_finds_and_follows_one_agent, many_agents_are_grouped_and_counted,
-         a_session_that_is_continued_shows_its_title_its_age_its_messages_and_its_agents, notices_go_the_way_of_the_terminal)
+         a_session_that_is_continued_shows_its_title_its_age_its_messages_and_its_agents, notices_go_the_way_of_the_terminal,
+         a_line_to_a_member_is_the_users_word_to_it)

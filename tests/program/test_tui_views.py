@@ -4,9 +4,11 @@
 conversations."""
 import json
 import os
+import pathlib
 import re
+import time
 
-from lab import main
+from lab import Late, main
 from test_tui import PLAIN, leave, ready, screen
 from test_tui_input import switches
 from xterm import Xterm
@@ -38,6 +40,9 @@ rule edits more
   prompt contains "edit it"
   turn 2
   call Edit {"file_path": "a.txt", "old_string": "while (p < end)", "new_string": "while (p <= end)"}
+rule links
+  prompt contains "link it"
+  text See [this](https://example.org/a) page.
 rule edits end
   prompt contains "edit it"
   text Edited.
@@ -202,6 +207,52 @@ def without_colours_the_whole_view_has_none(lab):
         assert not re.search(rb"\x1b\[[0-9;]*\b(3[0-9]|4[0-9]|9[0-7]|10[0-7])\b[0-9;]*m", s.raw), "a colour"
 
 
+def a_light_background_is_asked_for_and_addresses_are_links(lab):
+    write(lab, "a.txt", "one\nwhile (p < end)\ntwo\n")
+    with view(lab, "--permission-mode", "acceptEdits", env={}) as s:
+        ready(s)
+        assert b"\x1b]11;?\x1b\\" in s.raw
+        s.send("\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+        ask(s, "edit it", "Edited.")
+        ask(s, "link it", "this (https://example.org/a) page.")
+        leave(s)
+    assert b"\x1b]8;;https://example.org/a\x1b\\https://example.org/a\x1b]8;;\x1b\\" in s.raw
+    assert b"\x1b[0;48;5;194m+ while" in s.raw and b"48;5;22m" not in s.raw, s.raw[-3000:]
+
+
+VIEWS = (("agents", ("C-x", "t"), "no agent"), ("models", ("/model", "enter"), "Model from"), ("themes", ("/theme", "enter"), "Theme"),
+         ("efforts", ("/effort", "enter"), "Effort"), ("conversation", ("C-o",), "q leaves"), ("commands", ("/the",), "/theme"),
+         ("question", ("edit it", "enter"), "wants to use Edit"))
+SIZES = ((80, 24), (20, 10), (200, 16), (80, 24))
+
+
+def every_view_is_as_it_was_at_each_width(lab):
+    """tui_screens.txt has the rows; CADRE_UPDATE=1 writes them anew, to be read before they are kept."""
+    path, update, shown = pathlib.Path(__file__).with_name("tui_screens.txt"), os.environ.get("CADRE_UPDATE"), []
+    kept = {} if update else dict(part.split("\n", 1) for part in path.read_text().split("== ")[1:])
+    write(lab, "a.txt", "one\nwhile (p < end)\ntwo\n")
+    for name, keys, text in VIEWS:
+        with view(lab, env={**PLAIN, "NVIM": "a terminal that cuts"}) as s:
+            ready(s)
+            s.press(*keys)
+            s.until(text)
+            for number, size in enumerate(SIZES):
+                s.resize(*size)
+                title = "%s %d: %dx%d" % (name, number, *size)
+                rows = lambda screen: "".join("|%s\n" % row for row in screen if row and not row.startswith("cadre 0."))
+                if update:
+                    while s._pump(time.monotonic() + 1):
+                        pass
+                    shown.append("== %s\n%s" % (title, rows(s.rows())))
+                else:
+                    try:
+                        s.until(lambda screen: rows(screen) == kept[title])
+                    except Late:
+                        raise AssertionError("%s:\n%s\nin place of\n%s" % (title, rows(s.rows()), kept[title]))
+    if update:
+        path.write_text("".join(shown))
+
+
 def reads_and_searches_in_a_row_are_one_line(lab):
     for name in "ab":
         write(lab, name + ".txt", "one\n")
@@ -307,7 +358,7 @@ def prose_is_left_to_the_terminal_if_the_setting_says_so(lab):
 
 
 if __name__ == "__main__":
-    main(the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
+    main(every_view_is_as_it_was_at_each_width, a_light_background_is_asked_for_and_addresses_are_links, the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
          no_sequence_of_an_answer_a_tool_or_an_agent_reaches_the_terminal,
          a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
          an_edit_counts_its_lines_and_marks_the_words_that_differ, the_list_of_what_is_to_be_done_is_a_row,

@@ -87,18 +87,13 @@ static void env_set_cwd(struct tool_env *env, const char *path)
 {
 	struct agent *a = env->owner;
 	AUTO_FREE char *from = xstrdup(env->cwd);
-	struct hook_event_spec spec = { .event = HOOK_CWD_CHANGED };
-	AUTO_BUF struct buf fields = { 0 };
 
 	char *to = xstrdup(path); /* may be in moved_cwd too */
 	free(a->moved_cwd);
 	a->moved_cwd = to;
 	env->cwd = to;
-	if (!strcmp(from, to) || !agent_has_hooks(a, &spec))
-		return;
-	json_addf(&fields, "{old_cwd:'%s', new_cwd:'%s'}", from, to);
-	spec.fields = buf_str(&fields);
-	agent_notify_hooks(a, &spec);
+	if (strcmp(from, to) != 0)
+		agent_notify_hooksf(a, HOOK_CWD_CHANGED, "", "{old_cwd:'%s', new_cwd:'%s'}", from, to);
 }
 
 static void env_notify(struct tool_env *env, struct str text)

@@ -50,32 +50,14 @@ static bool before_compaction(struct query *q, void *data)
 	struct hook_event_spec spec = { .event = HOOK_PRE_COMPACT,
 					.subject = str_from(compact_trigger_name(c->trigger)) };
 	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
 
 	if (!agent_has_hooks(a, &spec))
 		return false;
-	json_putf(&w, "{trigger:'%.*s', custom_instructions:", STR_ARG(spec.subject));
-	if (c->instructions.n)
-		json_put_str(&w, buf_str(&c->instructions));
-	else
-		json_put_null(&w);
-	json_close(&w);
+	json_addf(&fields, "{trigger:'%.*s', custom_instructions:?'%.*s'}", STR_ARG(spec.subject),
+		  STR_ARG(c->instructions));
 	spec.fields = buf_str(&fields);
 	turn_hooks_start(a, &a->compact_hooks, &spec, on_pre_compact_hooks);
 	return true;
-}
-
-static void run_post_compact_hooks(struct agent *a, const struct compaction *c)
-{
-	struct hook_event_spec spec = { .event = HOOK_POST_COMPACT,
-					.subject = str_from(compact_trigger_name(c->trigger)) };
-	AUTO_BUF struct buf fields = { 0 };
-
-	if (!agent_has_hooks(a, &spec))
-		return;
-	json_addf(&fields, "{trigger:'%.*s', compact_summary:'%.*s'}", STR_ARG(spec.subject), STR_ARG(c->summary));
-	spec.fields = buf_str(&fields);
-	agent_notify_hooks(a, &spec);
 }
 
 /* For the main agent this is like the start of the session: its hooks may add the same context again. */
@@ -85,7 +67,9 @@ static bool after_compaction(struct query *q, void *data)
 	struct hook_event_spec spec = { .event = HOOK_SESSION_START, .subject = STR("compact") };
 	AUTO_BUF struct buf fields = { 0 };
 
-	run_post_compact_hooks(a, q->compaction);
+	const char *trigger = compact_trigger_name(q->compaction->trigger);
+	agent_notify_hooksf(a, HOOK_POST_COMPACT, trigger, "{trigger:'%s', compact_summary:'%.*s'}", trigger,
+			    STR_ARG(q->compaction->summary));
 	if (a->parent || !agent_has_hooks(a, &spec))
 		return false;
 	json_addf(&fields, "{source:'%.*s', model:'%s'}", STR_ARG(spec.subject), a->model);

@@ -49,15 +49,10 @@ static void on_instruction_file(void *data, const struct instruction_file *file)
 {
 	struct agent_tree *t = data;
 	const char *reason = file->parent ? "include" : "session_start";
-	struct hook_event_spec spec = { .event = HOOK_INSTRUCTIONS_LOADED, .subject = str_from(reason) };
-	AUTO_BUF struct buf fields = { 0 };
 
-	if (!agent_has_hooks(&t->main, &spec))
-		return;
-	json_addf(&fields, "{file_path:'%s', memory_type:'%s', load_reason:'%s', parent_file_path?:'%s'}", file->path,
-		  file->kind, reason, file->parent);
-	spec.fields = buf_str(&fields);
-	agent_notify_hooks(&t->main, &spec);
+	agent_notify_hooksf(&t->main, HOOK_INSTRUCTIONS_LOADED, reason,
+			    "{file_path:'%s', memory_type:'%s', load_reason:'%s', parent_file_path?:'%s'}", file->path,
+			    file->kind, reason, file->parent);
 }
 
 /* Collected once for all agents of a tree: a reference, or NULL. managed_only: those that an agent cannot leave out. */

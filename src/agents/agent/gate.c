@@ -119,22 +119,6 @@ static void gate_deny(struct agent *a, struct tool_call *call, struct str reason
 	tool_call_decided(call, TOOL_DENY, reason);
 }
 
-/* The user may be elsewhere: hooks can ring. */
-static void gate_notify_hooks(struct agent *a, const struct tool_call *call)
-{
-	struct hook_event_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("permission_prompt") };
-	AUTO_BUF struct buf fields = { 0 };
-	AUTO_BUF struct buf message = { 0 };
-
-	if (!agent_has_hooks(a, &spec))
-		return;
-	buf_addf(&message, "Permission is needed to use %s", call->tool->name);
-	json_addf(&fields, "{message:'%.*s', title:'Permission needed', notification_type:'%.*s'}", STR_ARG(message),
-		  STR_ARG(spec.subject));
-	spec.fields = buf_str(&fields);
-	agent_notify_hooks(a, &spec);
-}
-
 static void gate_ask_host(struct agent *a, struct tool_call *call, struct str why)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -145,7 +129,10 @@ static void gate_ask_host(struct agent *a, struct tool_call *call, struct str wh
 	}
 	if ((call->flags & TOOL_ENDS_PLAN) && !plan_present(a, call))
 		return;
-	gate_notify_hooks(a, call);
+	/* The user may be elsewhere: hooks can ring. */
+	agent_notify_hooksf(a, HOOK_NOTIFICATION, "permission_prompt",
+			    "{message:'%s', title:'Permission needed', notification_type:'permission_prompt'}",
+			    arena_printf(&call->arena, "Permission is needed to use %s", call->tool->name));
 	question_describe(call, &text);
 	const char *rule = permission_suggest(&call->arena, &a->permission, tool_call_use(call));
 	agent_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,

@@ -162,13 +162,32 @@ static void on_async_hook_done(void *data, const struct hook_outcome *outcome)
 		t->on_idle(t);
 }
 
-void agent_notify_hooks(struct agent *a, struct hook_event_spec *spec)
+struct hook_batch *agent_vrun_hooks(struct agent *a, enum hook_event event, const char *subject, hook_done_fn *done,
+				    void *data, const char *fields, va_list args)
 {
-	struct agent_tree *t = a->tree;
-	struct async_hook *e = xnew(struct async_hook, .tree = t);
+	struct hook_event_spec spec = { .event = event, .subject = str_from(subject) };
+	AUTO_BUF struct buf json = { 0 };
+	struct json_out w = json_out(&json);
 
-	list_push(&t->async_hooks, e);
-	e->hook_batch = agent_run_hooks(a, spec, on_async_hook_done, e);
+	if (!agent_has_hooks(a, &spec))
+		return NULL;
+	json_vputf(&w, fields, args);
+	spec.fields = buf_str(&json);
+	if (done)
+		return agent_run_hooks(a, &spec, done, data);
+	struct async_hook *e = xnew(struct async_hook, .tree = a->tree);
+	list_push(&a->tree->async_hooks, e);
+	e->hook_batch = agent_run_hooks(a, &spec, on_async_hook_done, e);
+	return NULL;
+}
+
+void agent_notify_hooksf(struct agent *a, enum hook_event event, const char *subject, const char *fields, ...)
+{
+	va_list args;
+
+	va_start(args, fields);
+	(void)agent_vrun_hooks(a, event, subject, NULL, NULL, fields, args);
+	va_end(args);
 }
 
 void agent_tree_cancel_async_hooks(struct agent_tree *t)

@@ -22,8 +22,13 @@ struct hook_batch *agent_run_hooks(struct agent *a, struct hook_event_spec *spec
 void turn_hooks_start(struct agent *a, struct turn_hooks **slot, struct hook_event_spec *spec, hook_done_fn *done);
 struct agent *turn_hooks_end(void *data);
 void turn_hooks_drop(struct turn_hooks **slot); /* the turn is over */
-/* For an event that no one waits for. Its messages reach the user, by then perhaps without the agent. */
-void agent_notify_hooks(struct agent *a, struct hook_event_spec *spec);
+/* The hooks of an event that no one waits for, if there are any; fields: a template of json_putf(). Their messages reach the
+ * user, by then perhaps without the agent. */
+void agent_notify_hooksf(struct agent *a, enum hook_event event, const char *subject, const char *fields, ...)
+	printf_like(4, 5);
+/* done NULL: as agent_notify_hooksf(). Returns NULL then, and if there are no hooks. */
+struct hook_batch *agent_vrun_hooks(struct agent *a, enum hook_event event, const char *subject, hook_done_fn *done,
+				    void *data, const char *fields, va_list args);
 void agent_tree_cancel_async_hooks(struct agent_tree *t); /* ends those that still run; on_idle follows */
 
 /* The parts of an outcome that every event has: context for the model, messages and notes for the user, the end of the turn. */

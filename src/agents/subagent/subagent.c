@@ -113,19 +113,13 @@ static void announce_end(struct agent_record *t)
 
 static void deliver_end(struct agent_record *t, struct agent *parent, struct str notes)
 {
-	struct hook_event_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("agent_completed") };
-	AUTO_BUF struct buf fields = { 0 };
 	AUTO_BUF struct buf message = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	char id[AGENT_NOTICE_LEN];
 
-	if (agent_has_hooks(parent, &spec)) {
-		buf_addf(&message, "Agent \"%s\" %s", t->description, end_state_info(t->state)->summary);
-		json_addf(&fields, "{message:'%.*s', title:'%s', notification_type:'%.*s'}", STR_ARG(message), t->type,
-			  STR_ARG(spec.subject));
-		spec.fields = buf_str(&fields);
-		agent_notify_hooks(parent, &spec);
-	}
+	buf_addf(&message, "Agent \"%s\" %s", t->description, end_state_info(t->state)->summary);
+	agent_notify_hooksf(parent, HOOK_NOTIFICATION, "agent_completed",
+			    "{message:'%s', title:'%s', notification_type:'agent_completed'}", message.p, t->type);
 	report_notification(&text, t, notes);
 	agent_record_notice_id(t, id);
 	crash_point(notice_queued);

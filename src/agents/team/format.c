@@ -81,10 +81,19 @@ static bool name_is(struct str a, struct str b)
 	return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
 }
 
-static const struct json *find_member(const struct json *list, struct str name, struct arena *a)
+static bool member_is(const struct json *e, struct str name, struct arena *a)
 {
+	return json_is(e, JSON_OBJECT) && name_is(json_str(json_get(e, "name"), a), name);
+}
+
+/* next: where it probably is, because both lists have mostly the same order; NULL: not known */
+static const struct json *find_member(const struct json *list, const struct json *next, struct str name,
+				      struct arena *a)
+{
+	if (next && member_is(next, name, a))
+		return next;
 	for (const struct json *e = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; e; e = json_next(list, e))
-		if (json_is(e, JSON_OBJECT) && name_is(json_str(json_get(e, "name"), a), name))
+		if (member_is(e, name, a))
 			return e;
 	return NULL;
 }
@@ -92,18 +101,22 @@ static const struct json *find_member(const struct json *list, struct str name, 
 static void put_members(struct json_out *w, const struct json *ours, const struct json *theirs, const char *session,
 			struct map *foreign, struct arena *a)
 {
+	const struct json *next = json_is(theirs, JSON_ARRAY) ? json_first(theirs) : NULL;
+
 	json_open(w, '[');
 	for (const struct json *e = json_first(ours); e; e = json_next(ours, e)) {
+		const struct json *same = find_member(theirs, next, json_str(json_get(e, "name"), a), a);
 		json_open(w, '{');
 		put_known(w, e, a);
-		put_unknown(w, e, find_member(theirs, json_str(json_get(e, "name"), a), a), a);
+		put_unknown(w, e, same, a);
 		json_close(w);
+		next = same ? json_next(theirs, same) : next;
 	}
 	for (const struct json *e = json_is(theirs, JSON_ARRAY) ? json_first(theirs) : NULL; e;
 	     e = json_next(theirs, e)) {
 		struct str name = json_str(json_get(e, "name"), a);
 		if (!json_is(e, JSON_OBJECT) || !team_name_fits(name) ||
-		    json_str_is(json_get(e, "agentSession"), session) || find_member(ours, name, a) ||
+		    json_str_is(json_get(e, "agentSession"), session) || find_member(ours, NULL, name, a) ||
 		    map_get(foreign, name))
 			continue;
 		map_set(foreign, name, foreign);

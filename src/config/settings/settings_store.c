@@ -31,10 +31,7 @@ static void text_splice(struct buf *out, const struct buf *text, const char *fro
 	buf_add(out, to, (size_t)(text->p + text->n - to));
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
+static const char blanks[] = " \t\r\n";
 
 /* The blanks with which the line of p begins. */
 static struct str line_indentation(const struct buf *text, const char *p)
@@ -88,7 +85,7 @@ static void text_append(struct buf *out, const struct settings_file *file, const
 	const char *close = raw.p + raw.n - 1;
 	const char *end = close;
 
-	while (is_blank(end[-1]))
+	while (char_in(end[-1], blanks))
 		end--;
 	const char *line = memchr(file->text.p, '\n', file->text.n);
 	struct layout layout = (struct layout){
@@ -127,9 +124,9 @@ static void text_remove_member(struct buf *out, const struct settings_file *file
 	const char *to = json_raw(value).p + json_raw(value).n;
 	const char *comma = to;
 
-	while (is_blank(from[-1]))
+	while (char_in(from[-1], blanks))
 		from--;
-	while (is_blank(*comma))
+	while (char_in(*comma, blanks))
 		comma++;
 	if (*comma == ',')
 		to = comma + 1;

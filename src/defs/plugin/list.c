@@ -7,7 +7,7 @@
 #include "defs/plugin/marketplace.h"
 #include "defs/plugin/plugin_int.h"
 #include "defs/plugin/fetch.h"
-#include "defs/plugin/version.h"
+#include "defs/plugin/plugin.h"
 
 struct loading {
 	struct plugin_list *list;

@@ -6,7 +6,7 @@
 #include "defs/plugin/plugin_int.h"
 #include <math.h>
 #include "lib/io/file.h"
-#include "defs/plugin/version.h"
+#include "defs/plugin/plugin.h"
 
 enum { MOST_OPTIONS = 100, MOST_DEPENDENCIES = 100 };
 

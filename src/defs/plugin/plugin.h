@@ -8,6 +8,7 @@
 #include "config/catalog/frontmatter.h"
 #include "config/catalog/definition.h"
 #include "config/settings/settings_file.h"
+#include "lib/base/str.h"
 
 enum plugin_origin {
 	PLUGIN_INLINE,     /* --plugin-dir: name@inline */
@@ -149,3 +150,14 @@ static inline const char *plugin_value(const struct plugin *p, struct str name, 
 
 /* Reads every component file too. Adds errors of the components to the plugin's errors, lesser problems to its notes. */
 void plugin_validate(struct plugin *p);
+
+/* Versions and ranges of them, as package managers write them (semver.org).
+ *
+ *     range       part ( "||" part )*                     one of them must fit
+ *     part        comparison ( " " comparison )*          all must fit;  "1.2 - 2.3" is from .. to
+ *     comparison  [ "^" | "~" | ">=" | ">" | "<=" | "<" | "=" ] [ "v" ] 1 [ .2 [ .3 [ -pre ] ] ]    x and * stand for any number */
+
+bool version_range_is_good(struct str range);
+/* A version that is none fits "*" and an empty range only. Versions before a release fit ranges that name one of the same
+ * number. */
+bool version_fits(struct str version, struct str range);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * version.c - compares versions and fits them into ranges. */
-#include "defs/plugin/version.h"
+#include "defs/plugin/plugin.h"
 
 enum { PARTS = 3, LONGEST = 256 };
 

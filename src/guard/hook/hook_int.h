@@ -83,7 +83,7 @@ struct run_kind {
 	void (*start)(struct hook_run *run);
 	void (*stop)(struct hook_run *run);
 };
-extern const struct run_kind run_command, run_http, run_call;
+extern const struct run_kind run_command;
 
 /* run.c */
 void hook_run_queue(struct hook_run *run);

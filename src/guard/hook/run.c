@@ -14,6 +14,135 @@ enum {
 	RUNNING_LIMIT = 256, /* a thousand agents must not start a thousand processes at once */
 };
 
+/* ---- hooks that are asked over HTTP: the event is the body of a POST, the answer is the output ------------------- */
+
+static void on_done(struct http_req *r, enum http_error error, const char *text)
+{
+	struct hook_run *run = http_data(r);
+	int status = http_status(r);
+
+	run->req = NULL;
+	if (error)
+		hook_run_fail(run, "no answer: %s", text);
+	else if (status < 200 || status > 299)
+		hook_run_fail(run, "the answer has status %d", status);
+	hook_run_ended(run);
+}
+
+static const char *const *make_headers(const struct hook_run *run)
+{
+	const struct hook *hook = run->hook;
+	struct arena *arena = &run->batch->arena;
+	const char **list = arena_calloc(arena, (hook->header_count + 2) * sizeof *list);
+	size_t n = 0;
+	bool typed = false;
+
+	for (size_t i = 0; i < hook->header_count; i++) {
+		AUTO_BUF struct buf line = { 0 };
+		buf_addf(&line, "%s: ", hook->headers[i].name);
+		template_add_header(&line, hook->headers[i].value, hook->env_names, run->batch->context.envp);
+		typed = typed || str_is_nocase(str_from(hook->headers[i].name), "content-type");
+		list[n++] = arena_str(arena, buf_str(&line)).p;
+	}
+	if (!typed)
+		list[n] = "Content-Type: application/json";
+	return list;
+}
+
+static void http_start_run(struct hook_run *run)
+{
+	static const struct http_handlers handlers = { .on_done = on_done };
+	struct http *http = run->batch->engine->options.http;
+	struct err err = { 0 };
+
+	if (!http) {
+		hook_run_fail(run, "http hooks cannot be run here");
+		hook_run_ended(run);
+		return;
+	}
+	struct http_request request = {
+		.method = "POST",
+		.url = run->hook->url,
+		.headers = make_headers(run),
+		.text = buf_str(&run->batch->input),
+		.shard = http_pick_shard(http),
+		.stall_ms = run->timeout_ms + 1000, /* our own limit comes first */
+		.limit_bytes = HOOK_OUT_LIMIT,
+		.answer = &run->out,
+	};
+	if (http_start(http, &request, &handlers, run, &run->req, &err) < 0) {
+		hook_run_fail(run, "%s", err.text);
+		hook_run_ended(run);
+	}
+}
+
+static void http_stop_run(struct hook_run *run)
+{
+	if (run->req)
+		http_cancel(run->req);
+}
+
+static const struct run_kind run_http = { http_start_run, http_stop_run };
+
+/* ---- hooks that a runner of the core runs: a model, an agent, an MCP tool, a function of the SDK ----------------- */
+
+static struct hook_runner *runner_of(const struct hook_run *run)
+{
+	return run->batch->engine->options.runners[run->hook->type];
+}
+
+static void call_start(struct hook_run *run)
+{
+	struct hook_runner *runner = runner_of(run);
+	const struct hook *hook = run->hook;
+	struct hook_batch *batch = run->batch;
+	struct str input = str_trim(buf_str(&batch->input));
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!runner) {
+		hook_run_fail(run, "%s hooks cannot be run here", hook_type_info(hook->type)->name);
+		hook_run_ended(run);
+		return;
+	}
+	if (hook->prompt)
+		template_add_prompt(&text, hook->prompt, input);
+	else if (hook->type == HOOK_MCP_TOOL)
+		template_add_json(&text, hook->tool_input, input);
+	run->call = (struct hook_call){
+		.hook = hook,
+		.event = batch->event,
+		.input = input,
+		.text = arena_str(&batch->arena, buf_str(&text)),
+		.session_id = batch->context.session_id,
+		.agent_id = batch->context.agent_id,
+		.tool_use_id = batch->tool_use_id,
+	};
+	run->called = true;
+	runner->start(runner, &run->call);
+}
+
+static void call_stop(struct hook_run *run)
+{
+	if (run->called)
+		runner_of(run)->cancel(runner_of(run), &run->call);
+}
+
+void hook_call_finish(struct hook_call *call, bool failed, struct str text)
+{
+	struct hook_run *run = CONTAINER_OF(call, struct hook_run, call);
+
+	run->called = false;
+	if (failed)
+		hook_run_fail(run, STR_FMT, STR_ARG(text));
+	buf_add(&run->out, text.p, MIN(text.n, (size_t)HOOK_OUT_LIMIT));
+	run->out_total = text.n;
+	hook_run_ended(run);
+}
+
+static const struct run_kind run_call = { call_start, call_stop };
+
+/* ---- all of them ------------------------------------------------------------------------------------------------ */
+
 static const struct run_kind *const kinds[] = {
 	[HOOK_COMMAND] = &run_command, [HOOK_HTTP] = &run_http,  [HOOK_MCP_TOOL] = &run_call,
 	[HOOK_PROMPT] = &run_call,     [HOOK_AGENT] = &run_call, [HOOK_CALLBACK] = &run_call,

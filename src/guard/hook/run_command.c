@@ -143,13 +143,6 @@ static const char *const *make_shell_line(const struct hook_run *run)
 	return argv;
 }
 
-/* A project or plugin brings it, not the user. */
-static bool is_of_project(const struct hook_origin *origin)
-{
-	return origin->layer == HOOK_FROM_PROJECT || origin->layer == HOOK_FROM_PLUGIN ||
-	       origin->layer == HOOK_FROM_SKILL || origin->layer == HOOK_FROM_AGENT;
-}
-
 static void command_start(struct hook_run *run)
 {
 	static const struct child_handlers handlers = { on_output, on_exit_of_child };
@@ -157,6 +150,9 @@ static void command_start(struct hook_run *run)
 	/* An agent that removed its own directory must not be without its hooks. */
 	const char *const dirs[] = { c->cwd, c->project_dir };
 	const char *cwd = "/";
+	enum hook_layer layer = run->hook->origin->layer;
+	bool of_user = layer != HOOK_FROM_PROJECT && layer != HOOK_FROM_PLUGIN && layer != HOOK_FROM_SKILL &&
+		       layer != HOOK_FROM_AGENT; /* which a project or a plugin brings */
 	for (size_t i = COUNT_OF(dirs); i-- > 0;)
 		if (dirs[i] && file_exists(dirs[i]))
 			cwd = dirs[i];
@@ -165,7 +161,7 @@ static void command_start(struct hook_run *run)
 		.envp = make_environment(run),
 		.cwd = cwd,
 		.input = buf_str(&run->batch->input),
-		.of = is_of_project(run->hook->origin) ? CHILD_OF_PROJECT_HOOK : CHILD_OF_HOOK,
+		.of = of_user ? CHILD_OF_HOOK : CHILD_OF_PROJECT_HOOK,
 	};
 	struct err err = { 0 };
 

@@ -285,11 +285,6 @@ static const struct rule *find_file_rule(struct evaluation *ev, const struct rul
 	return find_tree_rule(ev, set, list);
 }
 
-static bool has_path_rules(const struct rule_index *x)
-{
-	return x->names.count || x->paths[0].count || x->paths[1].count || x->fixed[0].count || x->fixed[1].count;
-}
-
 static const struct rule *any_command_rule(const struct rule_index *x)
 {
 	const struct map_entry *first = map_next(&x->commands, NULL);
@@ -312,7 +307,9 @@ static const struct rule *shell_matches(struct evaluation *ev, const struct rule
 		if (r)
 			return r;
 	}
-	return has_path_rules(x) ? find_file_rule(ev, set, list) : NULL;
+	bool has_paths =
+		x->names.count || x->paths[0].count || x->paths[1].count || x->fixed[0].count || x->fixed[1].count;
+	return has_paths ? find_file_rule(ev, set, list) : NULL;
 }
 
 /* ---- rules that may be meant ------------------------------------------------------------------------------------ */

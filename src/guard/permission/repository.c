@@ -118,12 +118,6 @@ static const char *find_setting(struct arena *a, struct str text)
 	return NULL;
 }
 
-static bool looks_bare(struct arena *a, const char *dir)
-{
-	return file_exists(path_join(a, dir, "HEAD")) && file_exists(path_join(a, dir, "objects")) &&
-	       file_exists(path_join(a, dir, "refs"));
-}
-
 const char *repository_runs(struct arena *a, const char *cwd, const char *root, bool trusted)
 {
 	static const char *const files[] = { "config", "config.worktree" };
@@ -133,7 +127,8 @@ const char *repository_runs(struct arena *a, const char *cwd, const char *root, 
 	for (char *dir = arena_strdup(a, cwd); *dir;) {
 		if (top && !strcmp(dir, top))
 			break;
-		if (looks_bare(a, dir))
+		if (file_exists(path_join(a, dir, "HEAD")) && file_exists(path_join(a, dir, "objects")) &&
+		    file_exists(path_join(a, dir, "refs")))
 			return arena_printf(a, "%s looks like a repository of git", dir);
 		*strrchr(dir, '/') = '\0';
 	}

@@ -29,12 +29,6 @@ struct draft {
 	bool covers;   /* what is below a match too */
 };
 
-static void str_skip(struct str *s, size_t n)
-{
-	s->p += n;
-	s->n -= n;
-}
-
 static bool is_literal(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++)
@@ -57,9 +51,9 @@ static int find_base(struct path_rule *r, struct draft *d, const char *base, str
 		if (anchors[i].prefix[0] == '~' && !anchors[i].base)
 			return err_set(err, ERR_PARSE, "HOME is not set");
 		r->base = anchors[i].base;
-		str_skip(&d->text, strlen(anchors[i].prefix));
+		d->text = str_tail(d->text, strlen(anchors[i].prefix));
 		while (str_starts(d->text, STR("/")))
-			str_skip(&d->text, 1);
+			d->text = str_tail(d->text, 1);
 		d->anchored = true;
 	}
 	return 0;
@@ -111,10 +105,10 @@ int path_rule_compile(struct path_rule *r, struct arena *a, struct str pattern, 
 	/* A beginning that says at which depth it may match */
 	bool dotted = str_starts(d.text, STR("./"));
 	while (str_starts(d.text, STR("./")))
-		str_skip(&d.text, 2);
+		d.text = str_tail(d.text, 2);
 	d.anchored = d.anchored || (strict && (dotted || directory)) || memchr(d.text.p, '/', d.text.n);
 	while (str_starts(d.text, STR("**/"))) {
-		str_skip(&d.text, 3);
+		d.text = str_tail(d.text, 3);
 		d.anchored = false;
 	}
 	bool nested = memchr(d.text.p, '/', d.text.n);

@@ -31,7 +31,7 @@ struct str shell_command_text(struct arena *a, const struct shell_command *c);
 /* It changes nothing and runs nothing else, whatever its expansions become. Wrappers and harmless assignments are seen
  * through. Says nothing about which files it reads, nor about the targets of its redirections. */
 bool shell_is_read_only(const struct shell_command *c);
-/* Its purpose is to read, but only the kernel knows what it does: python3 -c, make -n, npm ls ... (shell_held.c). Wrappers and
+/* Its purpose is to read, but only the kernel knows what it does: python3 -c, make -n, npm ls. Wrappers and
  * harmless assignments have been taken away. */
 bool shell_reads_if_held(const struct shell_command *c);
 /* It reads nothing but its words, whatever options it has: echo, pwd, uname ... */

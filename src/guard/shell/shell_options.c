@@ -213,19 +213,6 @@ const struct shell_program *shell_find_program(const struct shell_command *c, si
 #define VALUE_MARKS ":?<>"
 #define MARKS       VALUE_MARKS "!+"
 
-static struct str str_from_byte(struct str s, size_t n)
-{
-	return (struct str){ s.p + n, s.n - n };
-}
-
-/* The marks behind the letter, or NULL. */
-static const char *find_letter(const char *letters, char letter)
-{
-	const char *at = !letters || char_in(letter, MARKS " #") ? NULL : strchr(letters, letter);
-
-	return at && *at ? at + 1 : NULL;
-}
-
 static const char *find_word(const char *words, struct str name)
 {
 	struct str rest = str_from(words);
@@ -282,7 +269,7 @@ static bool next_value(struct shell_parts *p, struct shell_part *ret)
 	ret->text = ret->word->text;
 	/* If this program takes no value here after all, that would be an option. Patterns do begin with a dash. */
 	bool certain = pattern || (p->program->flags & PROGRAM_ONE_DASH);
-	if (!certain && has_dash(ret->text) && !is_number(str_from_byte(ret->text, 1)))
+	if (!certain && has_dash(ret->text) && !is_number(str_tail(ret->text, 1)))
 		ret->kind = PART_UNKNOWN;
 	return true;
 }
@@ -296,10 +283,12 @@ static void begin_option(struct shell_parts *p, struct shell_part *ret, const ch
 static void next_letter(struct shell_parts *p, struct shell_part *ret)
 {
 	char letter = p->letters.p[0];
-	const char *marks = find_letter(p->program->letters, letter);
+	const char *letters = p->program->letters;
+	const char *at = !letters || char_in(letter, MARKS " #") ? NULL : strchr(letters, letter);
+	const char *marks = at && *at ? at + 1 : NULL; /* behind the letter */
 	bool has_value = marks && char_in(*marks, VALUE_MARKS);
 
-	p->letters = str_from_byte(p->letters, 1);
+	p->letters = str_tail(p->letters, 1);
 	*ret = (struct shell_part){ PART_UNKNOWN, &p->words[p->next - 1], p->letters, "" };
 	if (marks && !(has_value && p->letters.n && (p->program->flags & PROGRAM_APART))) {
 		begin_option(p, ret, marks);
@@ -352,16 +341,16 @@ bool shell_next_part(struct shell_parts *p, struct shell_part *ret)
 		if (p->texts && p->texts != PROGRAM_NO_FILES)
 			p->texts--;
 	} else if (program->flags & PROGRAM_ONE_DASH) {
-		read_word(p, ret, str_from_byte(text, 1));
+		read_word(p, ret, str_tail(text, 1));
 	} else if (str_is(text, "--")) {
 		p->ended = true;
 		return shell_next_part(p, ret);
 	} else if (str_starts(text, STR("--"))) {
-		read_word(p, ret, str_from_byte(text, 2));
-	} else if (program->letters && strchr(program->letters, '#') && is_number(str_from_byte(text, 1))) {
+		read_word(p, ret, str_tail(text, 2));
+	} else if (program->letters && strchr(program->letters, '#') && is_number(str_tail(text, 1))) {
 		begin_option(p, ret, "");
 	} else {
-		p->letters = str_from_byte(text, 1);
+		p->letters = str_tail(text, 1);
 		next_letter(p, ret);
 	}
 	return true;

@@ -72,7 +72,7 @@ static bool schema_requires(const struct json *schema, const struct json *name)
 {
 	const struct json *list = json_get(schema, "required");
 
-	for (const struct json *v = json_first(list); json_is(list, JSON_ARRAY) && v; v = json_next(list, v))
+	for (const struct json *v = json_items(list); v; v = json_next(list, v))
 		if (json_same(v, name))
 			return true;
 	return false;

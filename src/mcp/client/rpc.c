@@ -7,7 +7,7 @@
  *         \--cancel (withdrawn where it was sent) --next loop turn---/
  *
  * It is freed before its end is reported, so that the callback may do anything. */
-#include "mcp/client/rpc.h"
+#include "mcp/client/client_int.h"
 #include "lib/json/json_write.h"
 
 struct mcp_request {

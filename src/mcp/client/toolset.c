@@ -52,17 +52,12 @@ struct mapping {
 	unsigned saved; /* files so far */
 };
 
-static void add_piece(struct mapping *m, struct piece piece)
-{
-	*xpush(m->pieces, m->count, m->cap) = piece;
-}
-
 static void end_run(struct mapping *m)
 {
 	if (!m->text.n)
 		return;
 	m->text_bytes += m->text.n;
-	add_piece(m, (struct piece){ .text = arena_str(&m->call->arena, buf_str(&m->text)) });
+	*xpush(m->pieces, m->count, m->cap) = (struct piece){ .text = arena_str(&m->call->arena, buf_str(&m->text)) };
 	buf_clear(&m->text);
 }
 
@@ -127,7 +122,7 @@ static void add_image(struct mapping *m, struct str mime, struct str data)
 	}
 	end_run(m);
 	m->images++;
-	add_piece(m, (struct piece){ .image = data, .mime = mime });
+	*xpush(m->pieces, m->count, m->cap) = (struct piece){ .image = data, .mime = mime };
 }
 
 static void add_text(struct mapping *m, struct str text)

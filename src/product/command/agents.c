@@ -16,7 +16,7 @@
 #include "agents/profile/tool_choice.h"
 #include "core/model/catalog.h"
 #include "config/catalog/tree.h"
-#include "product/session/texts.h"
+#include "product/session/session.h"
 
 enum { LARGEST_FILE = 1 << 20, LONGEST_NAME = 64 };
 

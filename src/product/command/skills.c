@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * skills.c - `cadre skills`: lists skills, shows one, and checks files. */
 #include "product/command/command.h"
-#include "product/session/skills.h"
+#include "product/session/session.h"
 #include "defs/skill/registry.h"
 #include "config/catalog/frontmatter.h"
 

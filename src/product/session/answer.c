@@ -9,7 +9,7 @@
 #include "config/settings/trust.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/question.h"
-#include "product/session/schema.h"
+#include "product/session/session.h"
 #include "lib/io/file.h"
 #include "lib/json/json_schema.h"
 

@@ -196,16 +196,10 @@ static void on_result_seen(void *data, const struct hook_outcome *outcome)
 
 static void elicitation_answer(struct elicitation *e)
 {
-	const struct hook_input fields[] = {
-		{ "mcp_server_name", str_from(e->server), FIELD_TEXT },
-		{ "action", str_from(e->action), FIELD_TEXT },
-		{ "content", buf_str(&e->content), FIELD_JSON | FIELD_IF_ANY },
-		{ "mode", str_from(e->mode), FIELD_TEXT },
-		{ "elicitation_id", str_from(e->asked_id), FIELD_IF_ANY },
-		{ 0 },
-	};
-
-	e->hook_batch = session_run_hooks(e->session, HOOK_ELICITATION_RESULT, e->server, fields, on_result_seen, e);
+	e->hook_batch = session_run_hooks(
+		e->session, HOOK_ELICITATION_RESULT, e->server, on_result_seen, e,
+		"{mcp_server_name:'%s', action:'%s', content?:%.*s, mode:'%s', elicitation_id?:'%s'}", e->server,
+		e->action, STR_ARG(e->content), e->mode, e->asked_id[0] ? e->asked_id : NULL);
 	if (!e->hook_batch)
 		elicitation_reply(e);
 }
@@ -250,15 +244,6 @@ void services_elicit(void *data, const struct mcp_server *server, struct mcp_eli
 {
 	struct services *sv = data;
 	struct cadre_session *s = sv->sessions;
-	const struct hook_input fields[] = {
-		{ "mcp_server_name", str_from(asked->server), FIELD_TEXT },
-		{ "message", asked->message, FIELD_TEXT },
-		{ "mode", str_from(asked->mode), FIELD_TEXT },
-		{ "url", str_from(asked->url ? asked->url : ""), FIELD_IF_ANY },
-		{ "elicitation_id", str_from(asked->id ? asked->id : ""), FIELD_IF_ANY },
-		{ "requested_schema", asked->schema, FIELD_JSON | FIELD_IF_ANY },
-		{ 0 },
-	};
 
 	while (s && (s->closing || !s->tree.main.servers ||
 		     !mcp_selection_find(s->tree.main.servers, str_from(server->name))))
@@ -273,8 +258,12 @@ void services_elicit(void *data, const struct mcp_server *server, struct mcp_eli
 	id_uuid(e->id);
 	s->elicitations = e;
 	asked->owner = e;
-	session_write_hook_input(&e->question, fields);
-	e->hook_batch = session_run_hooks(s, HOOK_ELICITATION, server->name, fields, on_asked, e);
+	json_addf(&e->question,
+		  "{mcp_server_name:'%s', message:'%.*s', mode:'%s', url?:'%s', elicitation_id?:'%s', "
+		  "requested_schema?:%.*s}",
+		  asked->server, STR_ARG(asked->message), asked->mode, asked->url && asked->url[0] ? asked->url : NULL,
+		  asked->id && asked->id[0] ? asked->id : NULL, STR_ARG(asked->schema));
+	e->hook_batch = session_run_hooks(s, HOOK_ELICITATION, server->name, on_asked, e, "%.*s", STR_ARG(e->question));
 	if (!e->hook_batch)
 		elicitation_ask_host(e);
 }

@@ -2,7 +2,7 @@
  * emit.c - delivers events: to the observers of the runtime, then, numbered and with a time, to the host. Also the table of
  * subtypes and texts for the end of a turn. */
 #include "agents/member/lead.h"
-#include "product/session/schema.h"
+#include "product/session/session.h"
 #include "product/session/server_pool.h"
 
 void session_emit(void *data, const struct event *event)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * permission_update.c - changes of permissions by hooks and hosts. */
-#include "product/session/permission_update.h"
+#include "product/session/session.h"
 #include <sys/stat.h>
 #include "defs/policy/services.h"
 #include "defs/policy/sources.h"

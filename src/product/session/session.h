@@ -8,6 +8,7 @@
 #include "agents/subagent/subagent.h"
 #include "product/session/turn.h"
 #include "tools/tools.h"
+#include "lib/json/json.h"
 
 struct elicitation;
 struct file_watch;
@@ -125,3 +126,52 @@ static inline void services_drained(void *data) /* a drain that sv->draining cou
 	sv->draining--;
 	loop_stop(sv->loop);
 }
+
+/* Where the skills of these options are; all texts are in the arena. */
+int services_skill_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);
+/* c->skills, made with the first session; it stays NULL if there are to be none. */
+int services_open_skills(struct services *sv, struct err *err);
+
+/* ---- texts that the build puts into the program -------------------------------------------------------------------- */
+
+extern const char agent_template_text[]; /* agent_template.md */
+extern const char style_explanatory_text[], style_learning_text[], style_proactive_text[];
+
+/* Output styles: how the main agent talks. The setting outputStyle names one: built in, or a Markdown file in
+ * output-styles/ of the managed directory, of .claude in cwd and the directories above it up to the repository's root, of the
+ * user's configuration, or of a plugin (then called plugin:name). The first of these places that has the name counts. */
+
+/* Sets s->style_name and tree.style. An unknown name is noted, and the default style is used. */
+void session_find_style(struct cadre_session *s);
+/* "output_style" and "available_output_styles" */
+void session_put_styles(struct json_out *w, const struct cadre_session *s);
+
+/* Changes of permissions that a hook or a host sends along with its yes:
+ *
+ *   {"type": "addRules"|"replaceRules"|"removeRules", "rules": [{"toolName", "ruleContent"?}], "behavior", "destination"}
+ *   {"type": "setMode", "mode", "destination"}
+ *   {"type": "addDirectories"|"removeDirectories", "directories": [...], "destination"}
+ *
+ * The destination is session (cliArg is the same), or the settings file of user, project or local. What goes into a file
+ * holds for the session at once; what is taken out of one, from the next turn on. */
+
+void session_add_directory(struct cadre_session *s, const char *dir); /* absolute; copied; for the session alone */
+/* updates: an array. An update that fails is reported to the user; the others are made. */
+void session_update_permissions(struct agent_tree *t, const struct json *updates);
+
+/* An answer in the form that the host wants (option json-schema): the main agent gets a tool StructuredOutput whose
+ * input is the answer. See docs/internals/structured.md. */
+struct schema {
+	struct tool tool;  /* its ctx is the session */
+	struct buf output; /* of this turn: the last one that fits; empty: none yet */
+	unsigned tries;    /* of this turn that led to nothing */
+};
+
+/* Reads the option, if it is given: s->schema, and its tool for the main agent, which no definition has to name. ERR_USAGE: not a
+ * schema. */
+int session_open_schema(struct cadre_session *s, struct err *err);
+
+void structured_output_on_event(struct cadre_session *s, const struct event *event); /* every event of the session */
+/* The turn would end. True: the model was asked once more, and the turn continues. */
+bool structured_output_retry(struct cadre_session *s);
+struct str schema_output(const struct cadre_session *s); /* JSON; empty: there is none */

@@ -64,58 +64,39 @@ static void on_hooks_over(void *data, const struct hook_outcome *outcome)
 
 /* ---- their events ------------------------------------------------------------------------------------------------ */
 
-void session_write_hook_input(struct buf *out, const struct hook_input *fields)
-{
-	struct json_out w = json_out(out);
-
-	json_open(&w, '{');
-	for (const struct hook_input *f = fields; f->key; f++) {
-		if ((f->flags & FIELD_IF_ANY) && !f->text.n)
-			continue;
-		if (f->flags & FIELD_JSON)
-			json_kraw(&w, f->key, f->text);
-		else
-			json_kstr(&w, f->key, f->text);
-	}
-	json_close(&w);
-}
-
 struct hook_batch *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
-				     const struct hook_input *fields, hook_done_fn *done, void *data)
+				     hook_done_fn *done, void *data, const char *fields, ...)
 {
-	struct hook_event_spec spec = { .event = event, .subject = str_from(subject) };
-	AUTO_BUF struct buf text = { 0 };
+	va_list args;
 
-	if (!agent_has_hooks(&s->tree.main, &spec))
-		return NULL;
-	session_write_hook_input(&text, fields);
-	spec.fields = buf_str(&text);
-	if (done)
-		return agent_run_hooks(&s->tree.main, &spec, done, data);
-	agent_notify_hooks(&s->tree.main, &spec);
-	return NULL;
+	va_start(args, fields);
+	struct hook_batch *batch = agent_vrun_hooks(&s->tree.main, event, subject, done, data, fields, args);
+	va_end(args);
+	return batch;
 }
 
-static bool run_turn_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
-			   const struct hook_input *fields)
+printf_like(4, 5) static bool run_turn_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
+					     const char *fields, ...)
 {
 	struct hook_event_spec spec = { .event = event, .subject = str_from(subject) };
+	va_list args;
 
 	if (turn_is_running(&s->turn) && agent_has_hooks(&s->tree.main, &spec))
 		turn_announce(s);
-	s->turn.hook_batch = session_run_hooks(s, event, subject, fields, on_hooks_over, s);
+	va_start(args, fields);
+	s->turn.hook_batch = agent_vrun_hooks(&s->tree.main, event, subject, on_hooks_over, s, fields, args);
+	va_end(args);
 	return s->turn.hook_batch;
 }
 
 bool session_run_setup_hooks(struct cadre_session *s)
 {
 	const char *trigger = s->services->options.setup;
-	const struct hook_input fields[] = { { "trigger", str_from(trigger ? trigger : ""), FIELD_TEXT }, { 0 } };
 
 	if (!trigger || s->turn.setup_hooks_ran)
 		return false;
 	s->turn.setup_hooks_ran = true;
-	return run_turn_hooks(s, HOOK_SETUP, trigger, fields);
+	return run_turn_hooks(s, HOOK_SETUP, trigger, "{trigger:'%s'}", trigger);
 }
 
 bool session_run_start_hooks(struct cadre_session *s)
@@ -127,17 +108,13 @@ bool session_run_start_hooks(struct cadre_session *s)
 		return false;
 	s->turn.start_hooks_ran = true;
 	source = s->start_source ? s->start_source : source;
-	const struct hook_input fields[] = { { "source", str_from(source), FIELD_TEXT },
-					     { "model", str_from(a->model), FIELD_TEXT },
-					     { 0 } };
-	return run_turn_hooks(s, HOOK_SESSION_START, source, fields);
+	return run_turn_hooks(s, HOOK_SESSION_START, source, "{source:'%s', model:'%s'}", source, a->model);
 }
 
 bool session_run_prompt_hooks(struct cadre_session *s)
 {
-	const struct hook_input fields[] = { { "prompt", buf_str(&s->turn.prompt), FIELD_TEXT }, { 0 } };
-
-	return s->turn.prompt.n && run_turn_hooks(s, HOOK_USER_PROMPT_SUBMIT, "", fields);
+	return s->turn.prompt.n &&
+	       run_turn_hooks(s, HOOK_USER_PROMPT_SUBMIT, "", "{prompt:'%.*s'}", STR_ARG(s->turn.prompt));
 }
 
 /* An interrupt is not a stop; hooks cannot change a failure. */
@@ -147,19 +124,14 @@ bool session_run_stop_hooks(struct cadre_session *s)
 
 	if (q->end == QUERY_MODEL_ERROR) {
 		const char *error = failure_name(&q->failure);
-		const struct hook_input fields[] = { { "error", str_from(error), FIELD_TEXT },
-						     { "error_details", str_from(q->failure.text), FIELD_TEXT },
-						     { "last_assistant_message", buf_str(&q->text), FIELD_IF_ANY },
-						     { 0 } };
-		(void)session_run_hooks(s, HOOK_STOP_FAILURE, error, fields, NULL, NULL);
+		(void)session_run_hooks(s, HOOK_STOP_FAILURE, error, NULL, NULL,
+					"{error:'%s', error_details:'%s', last_assistant_message?:'%.*s'}", error,
+					q->failure.text, STR_ARG(q->text));
 	}
 	if (q->end != QUERY_DONE || s->turn.interrupted)
 		return false;
-	const struct hook_input fields[] = { { "stop_hook_active", s->turn.stop_blocks ? STR("true") : STR("false"),
-					       FIELD_JSON },
-					     { "last_assistant_message", buf_str(&q->text), FIELD_IF_ANY },
-					     { 0 } };
-	return run_turn_hooks(s, HOOK_STOP, "", fields);
+	return run_turn_hooks(s, HOOK_STOP, "", "{stop_hook_active:!!%d, last_assistant_message?:'%.*s'}",
+			      s->turn.stop_blocks > 0, STR_ARG(q->text));
 }
 
 bool session_run_member_hooks(struct cadre_session *s)
@@ -172,31 +144,25 @@ bool session_run_member_hooks(struct cadre_session *s)
 	if (!lead || s->tree.main.query.end != QUERY_DONE || t->interrupted || t->idle_shown)
 		return false;
 	while (s->tree.todo_dir && s->tree.kit->task_at(s->tree.todo_dir, lead->name, t->tasks_shown, &a, task)) {
-		const struct hook_input fields[] = { { "task_id", str_from(task[0]), FIELD_TEXT },
-						     { "task_subject", str_from(task[1]), FIELD_TEXT },
-						     { "task_description", str_from(task[2]), FIELD_TEXT },
-						     { "teammate_name", str_from(lead->name), FIELD_TEXT },
-						     { "team_name", str_from(lead->team), FIELD_TEXT },
-						     { 0 } };
 		t->tasks_shown++;
-		if (run_turn_hooks(s, HOOK_TASK_COMPLETED, "", fields))
+		if (run_turn_hooks(s, HOOK_TASK_COMPLETED, "",
+				   "{task_id:'%s', task_subject:'%s', task_description:'%s', teammate_name:'%s', "
+				   "team_name:'%s'}",
+				   task[0], task[1], task[2] ? task[2] : "", lead->name, lead->team))
 			return true;
 	}
-	const struct hook_input fields[] = { { "teammate_name", str_from(lead->name), FIELD_TEXT },
-					     { "team_name", str_from(lead->team), FIELD_TEXT },
-					     { 0 } };
 	t->idle_shown = true;
-	return run_turn_hooks(s, HOOK_TEAMMATE_IDLE, "", fields);
+	return run_turn_hooks(s, HOOK_TEAMMATE_IDLE, "", "{teammate_name:'%s', team_name:'%s'}", lead->name,
+			      lead->team);
 }
 
 bool session_run_end_hooks(struct cadre_session *s)
 {
 	const char *reason = s->end_reason ? s->end_reason : "other";
-	const struct hook_input fields[] = { { "reason", str_from(reason), FIELD_TEXT }, { 0 } };
 
 	if (s->turn.end_hooks_ran || !s->turn.start_hooks_ran)
 		return false;
-	s->turn.end_hooks_ran = run_turn_hooks(s, HOOK_SESSION_END, reason, fields);
+	s->turn.end_hooks_ran = run_turn_hooks(s, HOOK_SESSION_END, reason, "{reason:'%s'}", reason);
 	return s->turn.end_hooks_ran;
 }
 
@@ -285,10 +251,8 @@ static bool show_next_change(struct cadre_session *s)
 
 	for (; c->at; c->at = c->at->next) {
 		const char *source = sources[c->at->layer];
-		const struct hook_input fields[] = { { "source", str_from(source), FIELD_TEXT },
-						     { "file_path", str_from(c->at->path), FIELD_TEXT },
-						     { 0 } };
-		s->turn.hook_batch = session_run_hooks(s, HOOK_CONFIG_CHANGE, source, fields, on_change_seen, s);
+		s->turn.hook_batch = session_run_hooks(s, HOOK_CONFIG_CHANGE, source, on_change_seen, s,
+						       "{source:'%s', file_path:'%s'}", source, c->at->path);
 		if (s->turn.hook_batch)
 			return true;
 	}
@@ -535,10 +499,8 @@ static void on_timer(struct timer *timer)
 		if (same)
 			continue;
 		const char *event = before.there && now->there ? "change" : now->there ? "add" : "unlink";
-		const struct hook_input fields[] = { { "file_path", str_from(now->path), FIELD_TEXT },
-						     { "event", str_from(event), FIELD_TEXT },
-						     { 0 } };
-		(void)session_run_hooks(f->session, HOOK_FILE_CHANGED, strrchr(now->path, '/') + 1, fields, NULL, NULL);
+		(void)session_run_hooks(f->session, HOOK_FILE_CHANGED, strrchr(now->path, '/') + 1, NULL, NULL,
+					"{file_path:'%s', event:'%s'}", now->path, event);
 	}
 	if (turn_is_running(&f->session->turn))
 		timer_start(f->session->services->loop, &f->timer, LOOK_MS);
@@ -553,10 +515,8 @@ void session_watch_files(struct cadre_session *s)
 
 	if (!set || !set->events[HOOK_FILE_CHANGED])
 		return;
-	if (!s->files) {
-		s->files = xcalloc(1, sizeof *s->files);
-		*s->files = (struct file_watch){ .session = s, .timer = { .fire = on_timer } };
-	}
+	if (!s->files)
+		s->files = xnew(struct file_watch, .session = s, .timer.fire = on_timer);
 	for (const struct hook *h = set->events[HOOK_FILE_CHANGED]; h; h = h->next) {
 		for (struct str names = h->matcher->text; names.p;) {
 			struct str name = str_trim(str_cut(&names, '|'));

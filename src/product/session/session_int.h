@@ -21,18 +21,10 @@ int session_add_prompt(struct cadre_session *s, struct err *err);
 bool session_asks_compact(const struct cadre_session *s, struct str *ret_instructions);
 int session_commit(struct cadre_session *s, struct err *err); /* the prompt, as it is now, on disk */
 
-/* A member of the JSON that hooks get */
-struct hook_input {
-	const char *key; /* NULL behind the last one */
-	struct str text;
-	enum { FIELD_TEXT, FIELD_JSON = 1, FIELD_IF_ANY = 2 } flags; /* raw JSON; left out when it is empty */
-};
-
-/* session_hooks.c: runs the hooks of an event for the main agent. NULL: there are none, or done is NULL and they are not waited
- * for. */
+/* session_hooks.c: runs the hooks of an event for the main agent; fields: a template of json_putf(). NULL: there are none, or
+ * done is NULL and they are not waited for. */
 struct hook_batch *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
-				     const struct hook_input *fields, hook_done_fn *done, void *data);
-void session_write_hook_input(struct buf *out, const struct hook_input *fields);
+				     hook_done_fn *done, void *data, const char *fields, ...) printf_like(6, 7);
 /* True: hooks run; their outcome is recorded in the turn, then turn_work_over() comes. */
 bool session_run_setup_hooks(struct cadre_session *s); /* once, if the option setup is given */
 bool session_run_start_hooks(struct cadre_session *s); /* once */
@@ -74,3 +66,13 @@ bool session_read_mentions(struct cadre_session *s);
 int session_add_mentions(struct cadre_session *s, struct err *err);
 void session_stop_mentions(struct cadre_session *s); /* its calls end soon; also when nothing is read */
 void session_drop_mentions(struct cadre_session *s); /* no call of them may run */
+
+/* skill_command.c: "/name arguments" as a prompt.
+ *
+ *     the prompt -> UserPromptExpansion hooks -> the text is made ready --> EXPANDED: turn.blocks is what the model gets
+ *          |               |                          |                +--> ANSWERED: a subagent did it
+ *          +---------------+--------------------------+--> REJECTED, BLOCKED, HALTED, CANCELLED: nothing is asked */
+bool session_expand(
+	struct cadre_session *s); /* true: turn.expansion_end and turn.answer are set, then turn_work_over() comes */
+void session_expand_cancel(struct cadre_session *s);  /* also when nothing is expanded */
+void session_drop_expansion(struct cadre_session *s); /* it has ended, or there is none */

@@ -4,9 +4,8 @@
 #include "product/session/session_int.h"
 #include "guard/sandbox/sandbox.h"
 #include <sys/stat.h>
-#include "product/session/permission_update.h"
+#include "product/session/session.h"
 #include "product/session/rewind.h"
-#include "product/session/skills.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/context.h"
 #include "agents/agent/servers.h"

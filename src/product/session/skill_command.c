@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * skill_command.c - the commands of a user, and prompts that begin with one: a skill, or a prompt of an MCP server. Several
  * commands may follow each other; all get the arguments behind the last. A skill that runs in a subagent must be alone. */
-#include "product/session/skills.h"
+#include "product/session/session_int.h"
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "defs/skill/registry.h"
@@ -340,15 +340,11 @@ static void expand_next(struct expansion *e)
 		give_texts(e);
 		return;
 	}
-	const struct hook_input fields[] = {
-		{ "expansion_type", c->skill ? STR("slash_command") : STR("mcp_prompt"), FIELD_TEXT },
-		{ "command_name", str_from(c->name), FIELD_TEXT },
-		{ "command_args", c->arguments, FIELD_TEXT },
-		{ "command_source", str_from(c->skill ? definition_source_name(c->skill->source) : "mcp"), FIELD_TEXT },
-		{ "prompt", buf_str(&s->turn.prompt), FIELD_TEXT },
-		{ 0 },
-	};
-	s->turn.hook_batch = session_run_hooks(s, HOOK_USER_PROMPT_EXPANSION, c->name, fields, on_hooks_done, e);
+	s->turn.hook_batch = session_run_hooks(
+		s, HOOK_USER_PROMPT_EXPANSION, c->name, on_hooks_done, e,
+		"{expansion_type:'%s', command_name:'%s', command_args:'%.*s', command_source:'%s', prompt:'%.*s'}",
+		c->skill ? "slash_command" : "mcp_prompt", c->name, STR_ARG(c->arguments),
+		c->skill ? definition_source_name(c->skill->source) : "mcp", STR_ARG(buf_str(&s->turn.prompt)));
 	if (!s->turn.hook_batch)
 		expand_command(e);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * styles.c - the catalog of output styles, made when one is looked for. */
-#include "product/session/styles.h"
-#include "product/session/texts.h"
+#include "product/session/session.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "config/catalog/catalog.h"

@@ -7,13 +7,12 @@
 #include "mcp/client/pool.h"
 #include "product/stream/wire_int.h"
 #include "defs/policy/sources.h"
-#include "product/session/styles.h"
+#include "product/session/session.h"
 #include "lib/io/file.h"
 #include "config/settings/settings_store.h"
 #include "core/model/catalog.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/context.h"
-#include "product/session/permission_update.h"
 #include "defs/skill/registry.h"
 #include "defs/policy/plugins.h"
 #include "product/session/rewind.h"
@@ -206,17 +205,11 @@ struct model_switch {
 	char *wish, *from; /* wish: NULL for the model of the start */
 };
 
-static void write_switch(struct buf *out, const char *from, const char *to, const char *wish)
-{
-	json_addf(out, "{from_model:'%s', to_model:'%s', requested_model:'%s', source:'sdk'}", from, to,
-		  wish ? wish : "default");
-}
+#define switch_fields "{from_model:'%s', to_model:'%s', requested_model:'%s', source:'sdk'}"
 
 static void switch_model(struct cadre_wire *w, struct str id, const char *from, const char *wish)
 {
 	struct agent *a = &w->session->tree.main;
-	struct hook_event_spec spec = { .event = HOOK_POST_MODEL_SWITCH };
-	AUTO_BUF struct buf fields = { 0 };
 	char why[240] = "";
 
 	if (cadre_session_set(w->session, "model", wish, why, sizeof why) < 0) {
@@ -224,11 +217,7 @@ static void switch_model(struct cadre_wire *w, struct str id, const char *from, 
 		return;
 	}
 	wire_reply(w, id, STR(""));
-	if (!agent_has_hooks(a, &spec))
-		return;
-	write_switch(&fields, from, a->model, wish);
-	spec.fields = buf_str(&fields);
-	agent_notify_hooks(a, &spec);
+	agent_notify_hooksf(a, HOOK_POST_MODEL_SWITCH, "", switch_fields, from, a->model, wish ? wish : "default");
 }
 
 static void on_looked_at(void *data, const struct hook_outcome *outcome)
@@ -273,7 +262,8 @@ int wire_set_model(struct wire_request *r, struct err *err)
 	/* An unknown alias is refused when it is set. */
 	const struct places *places = &r->wire->services->endpoints.places;
 	const char *to = wish && strcmp(wish, "default") != 0 ? wish : o->model ? o->model : model_default(places);
-	write_switch(&fields, a->model, model_resolve_at(r->arena, places, to, &id, NULL) == 0 ? id : to, wish);
+	json_addf(&fields, switch_fields, a->model, model_resolve_at(r->arena, places, to, &id, NULL) == 0 ? id : to,
+		  wish ? wish : "default");
 	spec.fields = buf_str(&fields);
 	(void)agent_run_hooks(a, &spec, on_looked_at, m);
 	return WIRE_ANSWERED;
@@ -288,8 +278,6 @@ int wire_register_root(struct wire_request *r, struct err *err)
 	const char *const *dirs = s->tree.main.env.dirs;
 	struct str wish = json_str(json_get(r->body, "directory"), r->arena);
 	AUTO_FREE char *real = wish.n ? realpath(path_absolute(r->arena, s->tree.main.cwd, wish), NULL) : NULL;
-	struct hook_event_spec spec = { .event = HOOK_DIRECTORY_ADDED, .subject = STR("register_repo_root") };
-	AUTO_BUF struct buf fields = { 0 };
 	bool inside = false;
 	struct stat st;
 
@@ -306,11 +294,8 @@ int wire_register_root(struct wire_request *r, struct err *err)
 	if (json_bool(json_get(r->body, "reload_skills")) && s->tree.skills.registry)
 		catalog_refresh(s->tree.skills.registry);
 	wire_reply(r->wire, r->id, STR(""));
-	if (!agent_has_hooks(&s->tree.main, &spec))
-		return WIRE_ANSWERED;
-	json_addf(&fields, "{directory:'%s', source:'%.*s'}", real, STR_ARG(spec.subject));
-	spec.fields = buf_str(&fields);
-	agent_notify_hooks(&s->tree.main, &spec);
+	agent_notify_hooksf(&s->tree.main, HOOK_DIRECTORY_ADDED, "register_repo_root",
+			    "{directory:'%s', source:'register_repo_root'}", real);
 	return WIRE_ANSWERED;
 }
 

@@ -75,9 +75,7 @@ static void tools_tokens(const struct agent *a, int64_t tokens[TOOLS_KINDS])
 	memset(tokens, 0, TOOLS_KINDS * sizeof *tokens);
 	for (size_t i = 0; i < a->tools.count; i++) {
 		const struct tool *tool = a->tools.tools[i];
-		int kind = str_starts(str_from(tool->name), STR("mcp__")) ? TOOLS_SERVERS
-			   : !strcmp(tool->name, "Agent")                 ? TOOLS_AGENTS
-									  : TOOLS_OWN;
+		int kind = tool->server ? TOOLS_SERVERS : tool->flags & TOOL_SPAWNS ? TOOLS_AGENTS : TOOLS_OWN;
 		if (!deferral_holds(&a->deferral, tool))
 			tokens[kind] += (int64_t)(strlen(tool->definition) / BYTES_PER_TOKEN);
 	}

@@ -474,16 +474,6 @@ static int update_apply(struct update *u, struct err *err)
 	return u->fields.n ? todo_write(&u->list, u->item, err) : 0;
 }
 
-/* For the notification at the end of its run */
-static void note_completed(const struct agent *a, unsigned id, struct buf *out)
-{
-	struct agent_member *m = a->parent ? a->record->member : NULL;
-	char *at = m ? m->completed : a->tree->lead->completed;
-
-	snprintf(at, sizeof m->completed, "%u", id);
-	buf_addstr(out, ". Look at TaskList for the next one.");
-}
-
 static void update_commit(struct tool_call *call)
 {
 	CLEANUP(update_release) struct update u = { .call = call, .list = { .lock = -1 } };
@@ -518,8 +508,13 @@ static void update_commit(struct tool_call *call)
 	buf_addf(&call->result, "Updated task #%u%s", u.item->id, u.names.n ? u.names.p : ": nothing was different");
 	if (u.in_team && !u.removed) {
 		notify_owners(&u, a, owner);
-		if (u.item->status == TODO_COMPLETED && (u.before != TODO_COMPLETED || call->again) && !acts_as_lead(a))
-			note_completed(a, u.item->id, &call->result);
+		if (u.item->status == TODO_COMPLETED && (u.before != TODO_COMPLETED || call->again) &&
+		    !acts_as_lead(a)) {
+			/* for the notification at the end of its run */
+			struct agent_member *m = a->parent ? a->record->member : NULL;
+			snprintf(m ? m->completed : a->tree->lead->completed, sizeof m->completed, "%u", u.item->id);
+			buf_addstr(&call->result, ". Look at TaskList for the next one.");
+		}
 	}
 	tool_call_end(call, false);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_matcher.c - names, lists and regular expressions. */
 #include "unit.h"
-#include "guard/hook/matcher.h"
+#include "guard/hook/set.h"
 #include "tests.h"
 
 static bool fits(const char *text, const char *subject, bool narrow)

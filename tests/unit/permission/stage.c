@@ -169,3 +169,42 @@ const char *stage_reason(struct stage *s, const struct permission *p, const stru
 	permission_verdict_release(&v);
 	return text;
 }
+
+/* A project with links that lead out, a template with a file that is protected, a directory that git takes for a repository. */
+void stage_furnish(struct stage *s)
+{
+	static const char *const files[] = { "tpl/.mcp.json",  "tpl/x",     "tree/a/b",         "conf/secret/k",
+					     "conf/open",      "bare/HEAD", "bare/config",      "bare/refs/x",
+					     "bare/objects/x", "sub/in",    "nested/.git/HEAD", "nested/.git/config" };
+	static const char *const links[][2] = { { "link.txt", "/etc/passwd" },
+						{ "linkdir", "/etc" },
+						{ "inner.txt", "f" } };
+
+	for (size_t i = 0; i < COUNT_OF(files); i++)
+		file_put(path_join(&s->arena, s->dir, files[i]), STR("x\n"));
+	for (size_t i = 0; i < COUNT_OF(links); i++)
+		CHECK_INT(symlink(links[i][1], path_join(&s->arena, s->dir, links[i][0])), 0);
+}
+
+void check_attacks(const char *mode, const char *rules, const struct attack *list, size_t count)
+{
+	STAGE(stage);
+	unsigned wrong = 0;
+
+	stage_furnish(&stage);
+	for (size_t i = 0; i < count; i++) {
+		struct permission p = { .can_ask = true };
+		struct permission_verdict v = { 0 };
+		CHECK(permission_mode_parse(str_from(mode), &p.mode));
+		stage_rules(&stage, &p, rules);
+		permission_explain(&p, *stage_bash(&stage, list[i].command), PERMISSION_HINT_NONE, &v);
+		if ((int)v.decision != list[i].expected) {
+			print_message("# %s: %s: %s: %d by %s: %s\n", mode, rules, list[i].command, v.decision,
+				      permission_step_name(v.step), buf_str(&v.reason).p);
+			wrong++;
+		}
+		permission_verdict_release(&v);
+		permission_release(&p);
+	}
+	CHECK_INT(wrong, 0);
+}

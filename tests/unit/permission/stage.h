@@ -26,3 +26,14 @@ void stage_rules(struct stage *s, struct permission *p, const char *rules);
 void stage_allow_tool(struct permission *p, struct str name); /* a rule of the session; a bad name adds none */
 enum permission_decision stage_decide(const struct permission *p, const struct tool_use *call);
 const char *stage_reason(struct stage *s, const struct permission *p, const struct tool_use *call);
+
+/* What becomes of a command: it runs, is asked about, or does not run. */
+enum { RUN = PERMISSION_ALLOW, ASK = PERMISSION_ASK, NOT = PERMISSION_DENY };
+
+struct attack {
+	const char *command;
+	int expected;
+};
+void stage_furnish(struct stage *s);
+void check_attacks(const char *mode, const char *rules, const struct attack *list, size_t count);
+#define ATTACKS(mode, rules, list) check_attacks(mode, rules, list, COUNT_OF(list))

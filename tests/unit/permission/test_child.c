@@ -4,8 +4,6 @@
 #include "stage.h"
 #include "tests.h"
 
-enum { RUN = PERMISSION_ALLOW, ASK = PERMISSION_ASK, NOT = PERMISSION_DENY };
-
 TEST(the_mode_of_a_child_follows_its_parent_and_its_definition)
 {
 	static const struct {

@@ -5,8 +5,6 @@
 #include "stage.h"
 #include "tests.h"
 
-enum { RUN = PERMISSION_ALLOW, ASK = PERMISSION_ASK, NOT = PERMISSION_DENY };
-
 struct judge_case {
 	const char *mode, *rules, *tool, *input;
 	int expected;

@@ -151,6 +151,7 @@ int main(void)
 		  T(bypass_is_refused_for_root_outside_a_sandbox),
 		  T(tools_are_narrowed_where_nothing_is_asked_and_never_widened));
 	test_attack();
+	test_attack_place();
 	test_repository();
 	test_hidden();
 	test_rule();

@@ -5,8 +5,6 @@
 #include "stage.h"
 #include "tests.h"
 
-enum { RUN = PERMISSION_ALLOW, NOT = PERMISSION_DENY };
-
 #define ZZ   "allow Bash(zz run *)"
 #define RM   "allow Bash\ndeny Bash(rm *)"
 #define READ "deny Read(.env)\ndeny Read(secrets/**)\ndeny Read(//etc/hostname)"

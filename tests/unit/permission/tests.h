@@ -3,6 +3,7 @@
 #pragma once
 
 int test_attack(void);
+int test_attack_place(void);
 int test_repository(void);
 int test_held(void);
 int test_hidden(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_version.c - versions and ranges. */
 #include "unit.h"
-#include "defs/plugin/version.h"
+#include "defs/plugin/plugin.h"
 #include "tests.h"
 
 TEST(versions_fit_the_ranges_that_package_managers_write)

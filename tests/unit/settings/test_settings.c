@@ -384,6 +384,7 @@ int main(void)
 	test_belief();
 	test_frontmatter();
 	test_git_index();
+	test_env();
 	test_layers();
 	test_store();
 	test_trust();

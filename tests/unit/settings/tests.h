@@ -3,6 +3,7 @@
 #pragma once
 
 int test_belief(void);
+int test_env(void);
 int test_frontmatter(void);
 int test_git_index(void);
 int test_layers(void);
