@@ -10,7 +10,7 @@ import stat
 import subprocess
 import time
 
-import test_panes
+import panes
 from lab import Lab, main
 from test_sandbox import LANDLOCK, hide, run, write
 from twenty import call
@@ -194,19 +194,24 @@ def a_member_of_a_team_has_the_limits_of_its_lead(lab):
             ("rule of the definition", boss(disallowedTools=["Bash(touch:*)"]), {}, touch), ("limit of the definition", boss(tools=["Bash(echo:*)", "Agent", "SendMessage"]), {}, touch),
             ("mode of the definition", boss(permissionMode="plan"), {}, write_file), ("mode", ("--permission-mode", "plan", "--allowedTools", "Bash,Write"), {}, write_file),
             ("settings", ("--allowedTools", "Bash"), {"permissions": {"deny": ["Bash(touch:*)"]}}, touch), ("sandbox", ("--allowedTools", "Bash"), inside, touch),
+            ("worktree", ("--allowedTools", "Bash,Write"), {}, call("Bash", command="cd / && python3 -c \"open('@', 'w')\"")),
+            ("worktree, by a tool", ("--allowedTools", "Bash,Write"), {}, write_file),
             ("leaving it", ("--allowedTools", "Bash"), inside, call("Bash", command="touch @", dangerouslyDisableSandbox=True)))
     passed = []
     for what, flags, settings, attack in rows:
         for mode in ("in-process", "tmux"):
             own = Lab()
             target = os.path.join(own.home if settings else own.work, "PWNED")
-            terminal = test_panes.Terminal(own, MEMBER % (call("Agent", description="ann", prompt="Task of ann.", name="ann"), attack.replace("@", target)))
+            repository(own)
+            isolation = {"isolation": "worktree"} if what.startswith("worktree") else {}
+            start = call("Agent", description="ann", prompt="Task of ann.", name="ann", **isolation)
+            terminal = panes.Terminal(own, MEMBER % (start, attack.replace("@", target)))
             try:
                 pane = terminal.panes(":1")[0][0]
-                env = {**test_panes.TEAMS, "TMUX": terminal.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane}
-                done = own.cadre("-p", "--session-id", terminal.session, "--settings", json.dumps({**test_panes.IMPLICIT, **settings}), "--teammate-mode", mode, *flags,
+                env = {**panes.TEAMS, "TMUX": terminal.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane}
+                done = own.cadre("-p", "--session-id", terminal.session, "--settings", json.dumps({**panes.IMPLICIT, **settings}), "--teammate-mode", mode, *flags,
                                  "--", "Make a team", env=env)
-                tried = [body for body in map(json.dumps, terminal.model.bodies()) if "Task of ann." in body and "tool_result" in body]
+                tried = [b for b in terminal.model.bodies() if "Task of ann." in json.dumps(b["messages"][0]) and "tool_result" in json.dumps(b["messages"])]
                 assert done.code == 0 and tried, (what, mode, done)
                 if os.path.exists(target):
                     passed.append((what, mode))

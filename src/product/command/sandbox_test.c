@@ -26,7 +26,7 @@
 #include "lib/io/file_at.h"
 #include "lib/io/spawn.h"
 
-enum { ATTACK_MS = 20 * 1000, ANSWER_MAX = 256 * 1024, OTHER_USER = 65534 };
+enum { ATTACK_MS = 20 * 1000, ALL_ATTACKS_MS = 10 * ATTACK_MS, ANSWER_MAX = 256 * 1024, OTHER_USER = 65534 };
 
 /* ---- one system call, tried inside ---- */
 
@@ -322,7 +322,7 @@ static void on_attack_time(struct timer *timer)
 }
 
 /* Runs the words and collects what they print. */
-static int trial_spawn(struct trial *t, struct child_options *options, struct err *err)
+static int trial_spawn(struct trial *t, struct child_options *options, uint64_t limit_ms, struct err *err)
 {
 	static const struct child_handlers handlers = { on_attack_output, on_attack_exit };
 
@@ -333,7 +333,7 @@ static int trial_spawn(struct trial *t, struct child_options *options, struct er
 	if (rc < 0)
 		return rc;
 	t->timer.fire = on_attack_time;
-	timer_start(t->services->loop, &t->timer, ATTACK_MS);
+	timer_start(t->services->loop, &t->timer, limit_ms);
 	while (!t->ended)
 		loop_run(t->services->loop);
 	timer_stop(t->services->loop, &t->timer);
@@ -368,7 +368,7 @@ static enum outcome try_attack(struct trial *t, const struct attack *attack, uns
 					 .envp = held ? sandbox_envp(&a, held, t->env.envp) : t->env.envp,
 					 .cwd = t->work,
 					 .confine = held ? &held->confine : NULL };
-	int rc = trial_spawn(t, &options, &err);
+	int rc = trial_spawn(t, &options, ATTACK_MS, &err);
 	AUTO_BUF struct buf said = { 0 };
 	if (held)
 		sandbox_report(held, STR(""), false, &said);
@@ -482,7 +482,7 @@ static int test_condition(struct trial *t, const char *user, bool landlock, bool
 		argv[n++] = "--without=namespaces";
 	buf_addf(&name, "%s%s%s", user || geteuid() ? "user" : "root", landlock ? "" : ", no Landlock",
 		 namespaces ? "" : ", no user namespaces");
-	int rc = trial_spawn(t, &(struct child_options){ .argv = argv }, call->err);
+	int rc = trial_spawn(t, &(struct child_options){ .argv = argv }, ALL_ATTACKS_MS, call->err);
 	if (rc < 0)
 		return rc;
 	struct str text = str_trim(buf_str(&t->output));
