@@ -15,8 +15,8 @@ struct line_file {
 	struct buf piece; /* what was read of the file, from `from` on */
 	uint64_t from;
 	uint64_t passed; /* bytes that were read in order: a named pipe has no others */
-	uint64_t at; /* of the next line */
-	bool torn;   /* no line end: the last line */
+	uint64_t at;     /* of the next line */
+	bool torn;       /* no line end: the last line */
 };
 
 int line_file_open(struct line_file *f, const char *path, struct err *err); /* -ERR_NOT_FOUND */

@@ -205,7 +205,7 @@ static void say_result(struct tui *t, struct str output, bool ok)
 	struct str rest = str_trim(output);
 
 	render_line(&line, str_cut(&rest, '\n'));
-	tui_note(t, ok ? "done" : buf_str(&line).p);
+	tui_note(t, line.n ? line.p : ok ? "done" : "");
 }
 
 const struct agent_row *roster_find(const struct tui *t, struct str agent)
