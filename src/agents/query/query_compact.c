@@ -229,7 +229,8 @@ bool compact_can_rescue(const struct query *q)
 
 bool compact_is_due(struct query *q)
 {
-	if (!q->compaction && q->compact_failures < MOST_FAILURES && compact_can_rescue(q) && context_is_full(q))
+	if (!q->compaction && q->config.compact.automatic && q->compact_failures < MOST_FAILURES &&
+	    context_is_full(q) && compact_can_rescue(q)) /* the blocks are looked at last */
 		compact_begin_by(q, COMPACT_AUTO);
 	return q->compaction != NULL;
 }
