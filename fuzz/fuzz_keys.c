@@ -9,6 +9,7 @@
 #define is_word draft_is_word
 #include "../src/face/draft/draft.c"
 #include "../src/face/cli/view.c"
+#include "../src/face/cli/agents.c"
 #include "../src/face/cli/tree_view.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,6 +8,7 @@
 #include "../src/face/screen/paint.c"
 #include "../src/face/screen/width.c"
 #include "../src/face/cli/view.c"
+#include "../src/face/cli/agents.c"
 #include "../src/face/cli/tree_view.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

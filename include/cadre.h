@@ -135,6 +135,9 @@ CADRE_API void cadre_interrupt(struct cadre_session *s);
 /* Moves foreground agents to the background: their calls end at once. tool_use_id: one call, at any depth; NULL: all of
  * the main agent's. Returns the number of calls moved to the background, or CADRE_USAGE. */
 CADRE_API int cadre_background(struct cadre_session *s, const char *tool_use_id);
+/* A message of the user to an agent of the session, by its id or name: it gets it at its next step; one that has ended continues with
+ * it, in the background. CADRE_NOT_FOUND: there is none. Members of a team: `cadre team message`. */
+CADRE_API int cadre_tell(struct cadre_session *s, const char *agent, const char *text, char *why, size_t why_size);
 /* Answers a CADRE_PERMISSION_ASKED by its id. reason (may be NULL) goes to the model when denied. CADRE_FOR_SESSION and
  * CADRE_ALWAYS allow the rules of cadre_event_rule(), or the rule that reason is; CADRE_ALWAYS stores them in cadre_rules_file(), and the status
  * reports a failure to do so, though the call runs. CADRE_ACCEPT_EDITS: once, and later edits need no question; only if

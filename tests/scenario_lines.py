@@ -26,6 +26,7 @@ FIELDS = {  # that a frame must have besides type, uuid and session_id
     "system hook_started": {"hook_id", "hook_name", "hook_event"},
     "system hook_response": {"hook_id", "hook_name", "hook_event", "output", "stdout", "stderr", "outcome"},
     "system informational": {"content", "level"},
+    "system sandbox_violation": {"tool_use_id", "kind", "what", "rule"},
     "system permission_denied": {"tool_name", "tool_use_id", "message"},
     "assistant": {"message", "parent_tool_use_id"},
     "user": {"message", "parent_tool_use_id"},

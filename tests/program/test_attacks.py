@@ -10,7 +10,8 @@ import stat
 import subprocess
 import time
 
-from lab import main
+import test_panes
+from lab import Lab, main
 from test_sandbox import LANDLOCK, hide, run, write
 from twenty import call
 
@@ -162,6 +163,60 @@ def one_signal_ends_a_run_whose_git_hangs(lab):
         os.unlink(lab.home + "/hangs")
 
 
+MEMBER = """rule starts
+  prompt contains "Make a team"
+  turn 1
+%s
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule member
+  prompt contains "Task of ann."
+  turn 1
+%s
+rule member ends
+  prompt contains "Task of ann."
+  text Report of a member.
+rule other
+  text Noted.
+"""
+
+
+def boss(**limits):
+    return ("--agent", "boss", "--agents", json.dumps({"boss": {"description": "Leads", "prompt": "You lead.", **limits}}), "--allowedTools", "Bash,Write")
+
+
+def a_member_of_a_team_has_the_limits_of_its_lead(lab):
+    """Members in the process and in panes: what options, settings, the definition of the main agent, its mode or the sandbox forbid."""
+    touch, write_file = call("Bash", command="touch @"), call("Write", file_path="@", content="x")
+    inside = {"sandbox": {"enabled": True, "allowUnsandboxedCommands": False}}
+    rows = (("option", ("--disallowedTools", "Bash(touch:*)", "--allowedTools", "Bash"), {}, touch), ("tools", ("--tools", "Read,Agent,SendMessage", "--allowedTools", "Bash"), {}, touch),
+            ("rule of the definition", boss(disallowedTools=["Bash(touch:*)"]), {}, touch), ("limit of the definition", boss(tools=["Bash(echo:*)", "Agent", "SendMessage"]), {}, touch),
+            ("mode of the definition", boss(permissionMode="plan"), {}, write_file), ("mode", ("--permission-mode", "plan", "--allowedTools", "Bash,Write"), {}, write_file),
+            ("settings", ("--allowedTools", "Bash"), {"permissions": {"deny": ["Bash(touch:*)"]}}, touch), ("sandbox", ("--allowedTools", "Bash"), inside, touch),
+            ("leaving it", ("--allowedTools", "Bash"), inside, call("Bash", command="touch @", dangerouslyDisableSandbox=True)))
+    passed = []
+    for what, flags, settings, attack in rows:
+        for mode in ("in-process", "tmux"):
+            own = Lab()
+            target = os.path.join(own.home if settings else own.work, "PWNED")
+            terminal = test_panes.Terminal(own, MEMBER % (call("Agent", description="ann", prompt="Task of ann.", name="ann"), attack.replace("@", target)))
+            try:
+                pane = terminal.panes(":1")[0][0]
+                env = {**test_panes.TEAMS, "TMUX": terminal.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane}
+                done = own.cadre("-p", "--session-id", terminal.session, "--settings", json.dumps({**test_panes.IMPLICIT, **settings}), "--teammate-mode", mode, *flags,
+                                 "--", "Make a team", env=env)
+                tried = [body for body in map(json.dumps, terminal.model.bodies()) if "Task of ann." in body and "tool_result" in body]
+                assert done.code == 0 and tried, (what, mode, done)
+                if os.path.exists(target):
+                    passed.append((what, mode))
+            finally:
+                terminal.close()
+                own.wait_for_nobody()
+                own.close()
+    assert not passed, passed
+
+
 if __name__ == "__main__":
     main(git_runs_nothing_that_a_directory_says,
          instructions_stay_in_the_project_and_never_block,
@@ -170,4 +225,5 @@ if __name__ == "__main__":
          an_agent_that_cannot_be_held_to_its_worktree_does_not_start,
          an_agent_in_a_worktree_does_not_reach_the_sockets_of_sessions,
          what_an_agent_was_told_is_for_its_user_alone,
-         one_signal_ends_a_run_whose_git_hangs)
+         one_signal_ends_a_run_whose_git_hangs,
+         a_member_of_a_team_has_the_limits_of_its_lead)

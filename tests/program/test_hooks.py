@@ -187,7 +187,7 @@ def a_question_to_a_person_is_told_to_hooks(lab):
         t.expect("> ")
         t.type("write a file")
         seen = json.loads(told.line())
-        t.expect("[y]es")
+        t.expect("or say why: ")
         t.type("n")
         t.expect("The tool said:")
         t.expect("> ")

@@ -36,6 +36,19 @@ rule done
   prompt contains "Remove it."
   text "The helper says: {{last_result}}"
 
+rule both
+  agent main
+  prompt contains "two of them"
+  turn 1
+  call Agent {"description": "one", "prompt": "Touch it."}
+  call Agent {"description": "two", "prompt": "Touch it."}
+
+rule touches
+  prompt contains "Touch it."
+  turn 1
+  latency 700
+  call Bash {"command": "touch touched", "description": "touches"}
+
 rule plans
   prompt contains "plan"
   turn 1
@@ -250,6 +263,22 @@ def an_answer_does_not_answer_the_next_question_too(lab):
     results = json.dumps(lab.models[0].bodies()[-1]["messages"][-1])
     assert "Red" in results and "Yes" in results, results
     line.expect_exact("> 02")
+    line.press("C-u")
+    line.leave()
+
+
+def a_second_question_does_not_open_the_first_one_earlier(lab):
+    line = Line(lab)
+    line.ready()
+    line.press("two of them", "\r")
+    line.expect_exact("wants to use Bash:")
+    line.press("1", "\r")  # before it can have been read; the other one comes in the same moment
+    for _ in range(2):
+        line.expect_exact("say why: ")
+        line.press("n", "\r")
+    line.expect_exact("I hear you.")
+    line.expect_exact("> 1")
+    assert not os.path.exists(os.path.join(lab.work, "touched"))
     line.press("C-u")
     line.leave()
 
@@ -513,6 +542,7 @@ if __name__ == "__main__":
          a_paste_that_stops_half_way_does_not_answer,
          whole_lines_typed_before_a_question_are_prompts_for_later,
          an_answer_does_not_answer_the_next_question_too,
+         a_second_question_does_not_open_the_first_one_earlier,
          ctrl_c_at_a_question_keeps_the_line,
          keys_edit_and_the_history_keeps_the_draft,
          one_key_is_one_byte_and_idle_is_silent,

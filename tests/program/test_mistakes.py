@@ -6,7 +6,7 @@ import re
 import subprocess
 
 from lab import CADRE, main
-from test_places import broken_tls
+from test_models import broken_tls
 from mock import AWS_KEYS, Mock, events, message, message_item, said
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "models.md"

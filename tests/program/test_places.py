@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Places of the settings, what is known of models, and `cadre models`: a small server with a script stands for each place."""
-import base64
+"""Places of the settings, and what is known of models: a small server with a script stands for each place."""
 import hashlib
 import json
 import os
-import re
-import ssl
-import subprocess
-import time
 
 from lab import main
 from mock import SSE, Mock, call, cases, chunks, delta, message, result, said
@@ -365,79 +360,6 @@ def the_beta_for_bound_thinking_asks_for_drops_in_place_of_errors(lab):
     assert all(b["thinking"] == {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}} for b in seen), seen[0]
 
 
-# ---- the catalog
-
-
-SIGN = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "sign-catalog.sh")
-
-
-def signed(catalog, key):
-    """A catalog file, as its maker makes it."""
-    file = os.path.join(key, "catalog.json")
-    with open(file, "w", encoding="utf-8") as f:
-        json.dump(catalog, f, indent=1)
-    return subprocess.run([SIGN, os.path.join(key, "key.pem"), file], capture_output=True, check=True, text=True).stdout
-
-
-def maker(at):
-    """A new key; returns its folder and its public half as the setting wants it."""
-    folder = os.path.join(at, "maker")
-    os.makedirs(folder)
-    pem = os.path.join(folder, "key.pem")
-    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", pem], capture_output=True, check=True)
-    public = subprocess.run(["openssl", "pkey", "-in", pem, "-pubout", "-outform", "DER"], capture_output=True, check=True)
-    return folder, base64.b64encode(public.stdout[-32:]).decode()
-
-
-NEW = {"openai": {"models": {"gpt-9": {"cost": {"input": 3, "output": 30, "cache_read": 0.3,
-                                               "tiers": [{"above": 272000, "input": 6, "output": 45}]},
-                                      "limit": {"context": 2000000, "output": 64000}}}},
-       "anthropic": {"models": {"claude-opus-5-5": {"cost": {"input": 7, "output": 70}, "limit": {"context": 500000}}}}}
-
-
-def a_catalog_changes_prices_without_a_release_and_a_changed_one_is_refused(lab):
-    folder, key = maker(lab.folder)
-    file = os.path.join(lab.folder, "models.json")
-    settings = json.dumps({"modelCatalogKeys": [key]})
-
-    def update(text, **more):
-        with open(file, "w", encoding="utf-8") as f:
-            f.write(text)
-        return lab.cadre("models", "update", file, "--settings", settings, **more)
-
-    def opus():
-        return json.loads(lab.cadre("models", "show", "opus", "--json", "--settings", settings).out)
-
-    good = signed(NEW, folder)
-    assert opus()["price"]["input"] == 4 and opus()["priceSource"] == "built in", opus()
-    for bad, words in ((good.replace('"input": 7', '"input": 1'), "signature"), (re.sub('"signature": ".*"', '"signature": "??"', good), "not a catalog"),
-                       (good.replace("gpt-9", "gpt-8"), "signature"), ("{", "JSON"), ("{}", "not a catalog"),
-                       (signed({"openai": {"models": {"m": {"cost": {"input": 1001, "output": 1}}}}}, folder), "between 0 and 1000"),
-                       (signed({"openai": {"models": {"m": {"limit": {"context": 10}}}}}, folder), "limit"),
-                       (signed({"openai": {"models": {"m": {"cots": {}}}}}, folder), "not known"),
-                       (signed({"openai": {"keys": 1, "models": {}}}, folder), "expected")):
-        done = update(bad)
-        assert done.code == 1 and words in done.err and "refused" in done.err, (bad[:80], done)
-    assert opus()["price"]["input"] == 4, opus()
-    shown = [(404, {}, "nothing"), (200, {}, good.replace("gpt-9", "gpt-8")), (200, {}, good)]
-    server = Mock(lambda n, r: shown[n - 1])
-    for code, words in ((1, "status 404"), (1, "refused"), (0, "2 models")):
-        done = lab.cadre("models", "update", server.url + "/models.json", "--settings", settings)
-        assert done.code == code and words in done.err + done.out, done
-    done = update(good)
-    assert done.code == 0 and "2 models" in done.out, done
-    assert opus()["price"]["input"] == 7 and opus()["context"] == 500000 and opus()["priceSource"] == "catalog", opus()
-    installed = os.path.join(lab.home, ".claude", "cache", "models.json")
-    with open(installed, encoding="utf-8") as f:
-        text = f.read()
-    with open(installed, "w", encoding="utf-8") as f:
-        f.write(text.replace('"input": 7', '"input": 1'))  # behind our back
-    assert opus()["price"]["input"] == 4 and opus()["priceSource"] == "built in", opus()
-    lab.env.pop("X", None)
-    done = lab.cadre("models", "update", file)
-    assert done.code == 1 and "modelCatalogKeys" in done.err, done
-
-
 # ---- windows
 
 
@@ -542,6 +464,30 @@ def reasoning_goes_back_in_the_member_that_the_settings_name(lab):
         assert done.out == "x\n" and {k: v for k, v in answer.items() if k.startswith("reasoning")} == {field: "hm"}, (done, answer)
 
 
+def reasoning_goes_back_to_mistral_as_a_part_of_the_content(lab):
+    """With a text, with a text and a call, with a call alone; an answer without reasoning has its text alone."""
+    def reply(n, request):
+        thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm %d" % n}]}
+        text = {"type": "text", "text": "text %d" % n}
+        content = {1: [thinking, text], 2: [thinking], 3: [thinking, text]}.get(n, [text])
+        function = {"name": "Bash", "arguments": '{"command": "true"}'}
+        calls = [delta(tool_calls=[{"index": 0, "id": "call_%d" % n, "type": "function", "function": function}])] if n < 3 else []
+        stream = chunks(*(delta(content=[part]) for part in content), *calls, delta("tool_calls" if calls else "stop"))
+        return 200, SSE, stream.replace("0123456789abcdef", "%016d" % n)  # each answer has an id of its own
+
+    mock = Mock(reply)
+    settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url + "/v1", "quirks": ["echoParts"]}}}
+    for more in ((), ("--continue",), ("--continue",)):
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/m1", "--allowed-tools", "Bash", *more, "--", "more")
+    answers = [m["content"] for m in mock.bodies()[-1]["messages"] if m["role"] == "assistant"]
+
+    def thought(n):
+        return {"type": "thinking", "thinking": [{"type": "text", "text": "hm %d" % n}]}
+
+    assert answers == [[thought(1), {"type": "text", "text": "text 1"}], [thought(2)], [thought(3), {"type": "text", "text": "text 3"}],
+                       [{"type": "text", "text": "text 4"}]], (done, answers)
+
+
 def a_small_window_is_told_once(lab):
     mock = Mock(lambda n, r: call("Bash", {"command": "true"}) if n == 1 else said("x"))
     settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url + "/v1", "models": {"m1": {"context": 12000}, "m2": {"context": 32768}}}}}
@@ -549,123 +495,6 @@ def a_small_window_is_told_once(lab):
         mock.seen.clear()
         done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/" + model, "--allowed-tools", "Bash", "--", "hi")
         assert done.out == "x\n" and done.err.count("m1 has a window of 12000 tokens") == count, done
-
-
-# ---- cadre models test
-
-
-ERROR = '{"error":{"message":"%s","type":"invalid_request_error"}}'
-
-
-def slow(n, request):
-    """A proxy that collects the stream."""
-    time.sleep(2.2)
-    return said("one two three four five", usage={"prompt_tokens": 9, "completion_tokens": 9})
-
-
-def broken_tls(lab):
-    """The address of a server whose certificate nobody knows."""
-    key, cert = os.path.join(lab.folder, "key.pem"), os.path.join(lab.folder, "cert.pem")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-subj", "/CN=127.0.0.1",
-                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(cert, key)
-    return Mock(lambda n, r: said("x"), context).url + "/v1"
-
-
-# what is wrong: (the server's answer or NULL, more environment, flags, words of the one line, exit code)
-FAULTS = {
-    "nothing listens": (None, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, (), "nothing answers at http://127.0.0.1:9/v1", 1),
-    "the proxy refuses": (None, {"OPENAI_BASE_URL": "http://models.invalid/v1", "http_proxy": "http://127.0.0.1:9"}, (),
-                          "through the proxy of http_proxy", 1),
-    "an unknown certificate": (None, {"OPENAI_BASE_URL": broken_tls}, (), "is not accepted (CA file: ", 1),
-    "the wrong path": (lambda n, r: said("x") if r["path"].startswith("/v1/") else (404, {"content-type": "text/html"}, "<html>page not found"),
-                       {"NO_V1": "1"}, (), "base URLs of chat servers end with /v1; it answers at", 1),
-    "no such model": (lambda n, r: (404, {}, ERROR % "no such model"), {}, (), "has no model m1", 1),
-    "a refused key": (lambda n, r: (401, {}, ERROR % "bad key"), {}, (), "the credential is refused; it is from the variable OPENAI_API_KEY", 1),
-    "a forbidden model": (lambda n, r: (403, {}, ERROR % "not allowed"), {}, (), "the credential is refused", 1),
-    "an empty account": (lambda n, r: (429, {}, ERROR % "insufficient_quota"), {}, (), "no balance or quota", 1),
-    "a login page": (lambda n, r: (200, {"content-type": "text/html"}, "<html>log in</html>"), {}, (), "a login page answers", 1),
-    "a collected stream": (slow, {}, (), "a proxy between here and the model collects the stream", 0),
-    "text in place of a call": (lambda n, r: said("2 + 3 = 5"), {}, ("--tools",), "text came instead of a call", 1),
-    "no tools": (lambda n, r: said("x") if n == 1 else (400, {}, ERROR % "m1 does not support tools"), {}, ("--tools",),
-                 "cannot call tools at this server", 1),
-    "another model": (lambda n, r: (200, SSE, chunks({**delta("stop", content="x"), "model": "another"})), {}, (),
-                      "the server mapped the name to another", 0),
-}
-
-
-def tests_name_the_cause_of_a_failure_in_one_line(lab):
-    for fault, (reply, env, args, words, code) in FAULTS.items():
-        mock = Mock(reply or (lambda n, r: said("x")))
-        given = {"OPENAI_BASE_URL": mock.url + ("" if "NO_V1" in env else "/v1"), "OPENAI_API_KEY": "k-secret", **env}
-        given = {name: value(lab) if callable(value) else value for name, value in given.items()}
-        done = lab.cadre("models", "test", "--provider", "openai", "--model", "m1", *args, env=given)
-        lines = [line for line in done.out.splitlines() if words in line]
-        assert done.code == code and len(lines) == 1 and len(done.out.splitlines()) <= 3, (fault, done)
-        assert "k-secret" not in done.out + done.err, (fault, done)
-    lab.env.update(AWS_BEARER_TOKEN_BEDROCK="t", ANTHROPIC_BEDROCK_BASE_URL=Mock(lambda n, r: message("x")).url)
-    done = lab.cadre("models", "test", "claude-opus-5-5", "--provider", "bedrock")
-    assert done.code == 1 and "the gateway rewrites the stream" in done.out, done
-    lab.env["OLLAMA_BASE_URL"] = Mock(lambda n, r: said("x", usage={"prompt_tokens": 2048, "completion_tokens": 1}) if r["body"] else (404, {}, "")).url
-    done = lab.cadre("models", "test", "ollama/m1")
-    assert done.code == 1 and "raise its context (OLLAMA_CONTEXT_LENGTH)" in done.out, done
-    lab.env["ANTHROPIC_BASE_URL"] = Mock(lambda n, r: (401, {}, ERROR % "no")).url
-    done = lab.cadre("models", "test", "opus")
-    assert done.code == 1 and "sent to %s as x-api-key (a gateway may want authorization: ANTHROPIC_AUTH_TOKEN)" % lab.env["ANTHROPIC_BASE_URL"] in done.out, done
-    done = lab.cadre("models", "test", "claude-opus-5-5", "--provider", "bedrock", env={
-        "ANTHROPIC_BEDROCK_BASE_URL": Mock(lambda n, r: (403, {}, '{"message":"no"}')).url, "AWS_REGION": "eu-west-1"})
-    assert done.code == 1 and "for the region eu-west-1" in done.out, done
-    done = lab.cadre("models", "test", "opus", env={"ANTHROPIC_BASE_URL": Mock(lambda n, r: message("yes")).url})
-    assert done.code == 0 and "claude: first byte after" in done.out, done
-
-
-def every_model_of_the_settings_is_tested(lab):
-    good, bad = Mock(lambda n, r: said("yes")), Mock(lambda n, r: (401, {}, ERROR % "no"))
-    own = {"one": {"wire": "chat", "baseUrl": good.url, "models": {"m1": {}, "m1-b": {}, "*": {}}},
-           "two": {"wire": "chat", "baseUrl": bad.url, "models": {"c": {}}},
-           "three": {"wire": "chat", "baseUrl": good.url, "keyEnv": "NOT_SET", "models": {"d": {}}}}
-    done = lab.cadre("models", "test", "--all", "--provider", "one", "--settings", json.dumps({"providers": own}))
-    lines = done.out.splitlines()
-    assert done.code == 1 and len(lines) == 4, done
-    assert lines[0].split()[0] == "one/m1" and lines[1].split()[0] == "one/m1-b" and "first byte" in lines[1], lines
-    assert "the credential is refused" in lines[2] and "set NOT_SET" in lines[3], lines
-
-
-def a_server_is_asked_for_its_list(lab):
-    """Each API has its own path; a window in the list counts."""
-    rows = (("chat", "/models", {"data": [{"id": "m-1", "context_length": 9999}, {"id": "m-2"}]}),
-            ("messages", "/v1/models?limit=1000", {"data": [{"id": "m-1", "max_input_tokens": 9999}, {"id": "m-2"}]}),
-            ("gemini", "/models?pageSize=1000", {"models": [{"name": "models/m-1"}, {"name": "models/m-2"}]}))
-    for wire, path, answer in rows:
-        mock = Mock(lambda n, r: (200, {}, json.dumps(answer)) if r["path"] == path else (404, {}, ""))
-        settings = json.dumps({"providers": {"lab": {"wire": wire, "baseUrl": mock.url, "keyHelper": "echo k1"}}})
-        done = lab.cadre("models", "list", "lab", "--ask", "--json", "--settings", settings)
-        listed = {m["model"]: m for m in json.loads(done.out)["models"]}
-        assert list(listed) == ["lab/m-1", "lab/m-2"] and "k1" in json.dumps(mock.seen[0]["headers"]), (wire, done)
-        assert wire == "gemini" or (listed["lab/m-1"]["context"], listed["lab/m-1"]["windowSource"]) == (9999, "asked"), listed
-    down = json.dumps({"providers": {"lab": {"wire": "chat", "baseUrl": "http://127.0.0.1:9"}}})
-    done = lab.cadre("models", "list", "lab", "--ask", "--settings", down)
-    assert done.code == 1 and "lab does not list its models: " in done.err, done
-    mock = Mock(lambda n, r: (200, {}, json.dumps(rows[1][2])))
-    done = lab.cadre("models", "--json", env={"ANTHROPIC_BASE_URL": mock.url, "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY": "1"})
-    assert "anthropic/m-2" in [m["model"] for m in json.loads(done.out)["models"]], done
-
-
-def a_test_with_tools_proves_the_loop(lab):
-    def reply(n, request):
-        if n == 2:
-            return call("add", {"a": 2, "b": 3})
-        if n == 3:
-            assert request["body"]["messages"][-1] == {"role": "tool", "tool_call_id": "call_1", "content": "5"}, request["body"]
-        return said("5")
-
-    mock = Mock(reply)
-    lab.env.update(OPENAI_BASE_URL=mock.url + "/v1")
-    done = lab.cadre("models", "test", "--provider", "openai", "--model", "m1", "--tools", "--json")
-    shown = json.loads(done.out)
-    assert done.code == 0 and [r["request"] for r in shown["requests"]] == ["text", "call", "result"], done
-    assert all(r["good"] for r in shown["requests"]) and len(mock.seen) == 3, shown
 
 
 if __name__ == "__main__":

@@ -112,6 +112,8 @@ def the_doctor_names_what_is_wrong(lab):
     lines = dict(line[6:].split(None, 1) for line in good.stdout.splitlines())
     assert good.returncode == 0 and "xterm-256color" in lines["terminal"] and lines["characters"] == "UTF-8", good
     assert "ANTHROPIC_API_KEY is set" in lines["key"], good
+    found = json.loads(lab.cadre("doctor", "--json").out)
+    assert found["bad"] == 0 and {"subject": "characters", "state": "ok", "text": "UTF-8"} in found["findings"], found
     path = os.path.join(lab.env["HOME"], ".claude")
     os.makedirs(path, exist_ok=True)
     with open(os.path.join(path, "settings.json"), "w") as f:

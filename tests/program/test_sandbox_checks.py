@@ -417,6 +417,40 @@ def lookups_and_literals_of_both_families_end_here(lab):
         assert "[2001:db8::5]: not among" in out and "localhost: not among" in out, out
 
 
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def git_reaches_a_listed_host_over_ssh_and_no_other(lab):                                                               # 57
+    """A real server of ssh on this machine. It reads keys in the home of its user, so it gets another one, in a mount namespace."""
+    if os.geteuid() != 0 or not shutil.which("dropbear", path="/usr/sbin:" + lab.env["PATH"]):
+        raise Skip("dropbear is not there, or only root may change its view of files")
+    tree(lab, ("57",))
+    key, far, port = lab.work + "/key", lab.folder + "/far.git", free_port()
+    git = {**lab.env, "HOME": lab.folder}
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ecdsa", "-m", "PEM", "-N", "", "-f", lab.folder + "/host"], check=True)
+    subprocess.run(["/usr/bin/dropbearconvert", "openssh", "dropbear", lab.folder + "/host", lab.folder + "/hostkey"], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(["git", "init", "-q", "--bare", far], check=True, env=git)
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "x"], check=True, env=git, cwd=lab.work)
+    subprocess.run(["git", "push", "-q", far, "HEAD:refs/heads/main"], check=True, env=git, cwd=lab.work)
+    view = ("mount -t tmpfs -o mode=700 none /root && mkdir -m 700 /root/.ssh && cp %s.pub /root/.ssh/authorized_keys && "
+            "exec /usr/sbin/dropbear -F -E -r %s/hostkey -P %s/pid -p 127.0.0.1:%d" % (key, lab.folder, lab.folder, port))
+    server = subprocess.Popen(["unshare", "-m", "sh", "-c", view], env=lab.env, stderr=subprocess.DEVNULL)
+    try:
+        until_listening(port, True)
+        ls = "GIT_SSH_COMMAND='ssh -i %s -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null' git ls-remote ssh://root@localhost:%d%s" % (key, port, far)
+        for user in (None, OTHER):
+            out = run_inside(lab, NO_PROXY + "bash -c \"%s\"" % ls, {"network": {"allowedDomains": ["localhost:%d" % port]}}, user)
+            assert "refs/heads/main" in out, out
+            out = run_inside(lab, NO_PROXY + "bash -c \"%s\"" % ls, {"network": {"allowedDomains": ["localhost:%d" % (port - 1)]}}, user)
+            assert "refs/heads/main" not in out and "Connection refused" in out, out
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def a_strict_list_is_not_widened_by_a_project(lab):
     tree(lab, ("strict",))
     put(lab.work + "/.claude/settings.json", json.dumps({"sandbox": {"network": {"allowedDomains": ["a.test"]}}}))
@@ -678,9 +712,7 @@ SERVE = PY % ("import socket, sys\ns = socket.create_server((\"127.0.0.1\", {0})
 
 def ports_of_the_inside_appear_outside_if_the_settings_say_so(lab):
     """allowLocalBinding: more connections than there are sockets of the inside, one after the other; a port goes with its program."""
-    free = socket.create_server(("127.0.0.1", 0))
-    port = free.getsockname()[1]
-    free.close()
+    port = free_port()
     taken = socket.create_server(("127.0.0.1", 0))
     for user in (None, OTHER) if os.geteuid() == 0 else (None,):
         for opened in (False, True):
@@ -750,6 +782,6 @@ if __name__ == "__main__":  # those that wait or are long first
          a_wall_that_is_missing_is_found, the_walls_hold_under_every_condition, lookups_and_literals_of_both_families_end_here,
          a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
          programs_that_know_no_proxy_reach_listed_hosts_and_no_others, a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, a_value_of_the_wrong_shape_is_said_and_nothing_runs,
-         explain_says_what_the_kernel_does, each_subcommand_answers_in_json_and_has_help, a_name_under_a_wildcard_leads_to_no_private_address,
+         git_reaches_a_listed_host_over_ssh_and_no_other, explain_says_what_the_kernel_does, each_subcommand_answers_in_json_and_has_help, a_name_under_a_wildcard_leads_to_no_private_address,
          ports_of_the_inside_appear_outside_if_the_settings_say_so, a_killed_cadre_leaves_no_process_and_no_change,
          a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others, at_once=4)

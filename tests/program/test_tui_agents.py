@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The view of all agents on the terminal, with few and with many of them; what is shown when a session is continued; notices."""
+import json
 import os
 import re
 
@@ -68,6 +69,8 @@ def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
         s.until("by tree")
         s.press("/", "leaf", "enter")
         s.until("Split it", gone=True)
+        s.press("m", "look at the roots too", "enter")  # it is no member of a team
+        s.until("it gets the message at its next step")
         s.press("enter")  # its transcript
         s.until("❯ leaf work")
         s.until("model ")
@@ -75,6 +78,8 @@ def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
         with open(os.path.join(lab.work, "down"), "w") as f:
             f.write("now\n")
         s.until("    went on")
+        assert any("<agent-message from=\"user\">\nlook at the roots too" in json.dumps(b).encode().decode("unicode_escape")
+                   for b in lab.models[0].bodies()), lab.models[0].bodies()[-1]
         s.press("q")
         s.seen('Agent "Split it" finished')
         s.press("C-t")

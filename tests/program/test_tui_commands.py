@@ -106,6 +106,7 @@ def the_model_and_other_choices_come_from_lists(lab):
         s.until("Model from the next request on")
         s.press("haiku")
         s.until("1 of ")
+        s.until(lambda rows: any(re.search(r"claude-haiku\S* \. \$[\d.]+ in, \$[\d.]+ out \. [\d.]+ [kM]: fast", r) for r in rows))
         s.press("enter")
         s.seen("model: haiku")
         said(s)

@@ -38,6 +38,9 @@ rule edits more
   prompt contains "edit it"
   turn 2
   call Edit {"file_path": "a.txt", "old_string": "while (p < end)", "new_string": "while (p <= end)"}
+rule links
+  prompt contains "link it"
+  text See [this](https://example.org/a) page.
 rule edits end
   prompt contains "edit it"
   text Edited.
@@ -202,6 +205,19 @@ def without_colours_the_whole_view_has_none(lab):
         assert not re.search(rb"\x1b\[[0-9;]*\b(3[0-9]|4[0-9]|9[0-7]|10[0-7])\b[0-9;]*m", s.raw), "a colour"
 
 
+def a_light_background_is_asked_for_and_addresses_are_links(lab):
+    write(lab, "a.txt", "one\nwhile (p < end)\ntwo\n")
+    with view(lab, "--permission-mode", "acceptEdits", env={}) as s:
+        ready(s)
+        assert b"\x1b]11;?\x1b\\" in s.raw
+        s.send("\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+        ask(s, "edit it", "Edited.")
+        ask(s, "link it", "this (https://example.org/a) page.")
+        leave(s)
+    assert b"\x1b]8;;https://example.org/a\x1b\\https://example.org/a\x1b]8;;\x1b\\" in s.raw
+    assert b"\x1b[0;48;5;194m+ while" in s.raw and b"48;5;22m" not in s.raw, s.raw[-3000:]
+
+
 def reads_and_searches_in_a_row_are_one_line(lab):
     for name in "ab":
         write(lab, name + ".txt", "one\n")
@@ -307,7 +323,7 @@ def prose_is_left_to_the_terminal_if_the_setting_says_so(lab):
 
 
 if __name__ == "__main__":
-    main(the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
+    main(a_light_background_is_asked_for_and_addresses_are_links, the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
          no_sequence_of_an_answer_a_tool_or_an_agent_reaches_the_terminal,
          a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
          an_edit_counts_its_lines_and_marks_the_words_that_differ, the_list_of_what_is_to_be_done_is_a_row,

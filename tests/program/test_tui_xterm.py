@@ -75,7 +75,7 @@ def a_resize_of_tmux_keeps_every_line_once(lab):
     try:
         tmux("new-session", "-d", "-x", "110", "-y", "40", "-c", lab.work, "sh", "-c",
              'i=0; while [ $i -lt 60 ]; do printf "shell line %02d\\n" $i; i=$((i+1)); done; stty -g > before; ' + CADRE +
-             '; stty -g > after; echo over; exec cat')
+             '; touch over; exec cat')
         seen("? keys")
         tmux("send-keys", "lines", "Enter")
         seen("finished line 299.")
@@ -96,8 +96,9 @@ def a_resize_of_tmux_keeps_every_line_once(lab):
         pane = int(tmux("display", "-p", "#{pane_pid}"))
         pid = subprocess.run(["pgrep", "-P", str(pane), "cadre"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[0]
         os.kill(int(pid), 9)
-        seen("over")
-        until = time.monotonic() + 30
+        until = time.monotonic() + 30  # what the shell writes before the keeper was there is on the other screen
+        while not os.path.exists(os.path.join(lab.work, "over")):
+            select.select([], [], [], 0.02)
         while tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}").strip() != "00" and time.monotonic() < until:
             select.select([], [], [], 0.02)
         assert tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}").strip() == "00"

@@ -97,7 +97,8 @@ def what_a_gateway_refuses_is_left_out(lab):
     rows = (("output_config: Extra inputs are not permitted", effort), ("This model does not support the effort parameter.", effort),
             ("capability_rejected: effort", effort), ("adaptive thinking is not supported on this model", thinking),
             ("thinking: Extra inputs are not permitted", thinking), ("capability_rejected: thinking", thinking),
-            ("`max_tokens` must be greater than `thinking.budget_tokens`", thinking))
+            ("`max_tokens` must be greater than `thinking.budget_tokens`", thinking),
+            ("When `thinking` is enabled, a final `assistant` message must start with a thinking block", thinking))
     for words, heeded in rows:
         def reply(n, request):
             if not heeded(request["body"]):

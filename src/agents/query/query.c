@@ -275,7 +275,7 @@ static enum step take_answer_end(struct query *q)
 	const char *note = endpoint_note_answer(q->config.endpoint, q->config.model, q->model.answer.model,
 						(int64_t)(q->config.head->bytes.n / 4), &a);
 	if (note)
-		query_emit(q, &(struct event){ .kind = EVENT_ERROR, .text = str_from(note) });
+		query_emit(q, &(struct event){ .kind = EVENT_ERROR, .name = "note", .text = str_from(note) });
 	/* Thinking is bound to the messages before it: a reminder that is in one request only makes the next one another conversation. */
 	if (q->model.answer.dropped && !strcmp(q->model.answer.dropped_why, "prefix_binding_mismatch"))
 		q->keeps_reminder = q->reminder.n > 0;

@@ -117,7 +117,7 @@ struct limits {
 
 /* ---- a message from one agent to another that runs. It is on disk before the sender gets its result ------------ */
 
-/* from: name or id of the sender; id: of the message. Failures: -ERR_BUSY, it is about to end; -ERR_IO. */
+/* from: name or id of the sender, NULL: the user; id: of the message. Failures: -ERR_BUSY, it is about to end; -ERR_IO. */
 int agent_message(struct agent *to, const char *from, const char *id, struct str text, struct err *err);
 int agent_message_main(struct agent_tree *t, const char *from, const char *id, struct str text, struct err *err);
 

@@ -27,6 +27,20 @@ static void on_pane_killed(struct child *c, int status);
 
 /* ---- where a member lives ------------------------------------------------------------------------------------------- */
 
+/* Another process gets the options and the settings. What else limits the main agent (its definition, a skill, an answer, hooks of the
+ * host) it cannot be given. */
+static bool has_limits_of_its_own(const struct agent_tree *t)
+{
+	const struct permission *p = &t->main.permission;
+
+	for (size_t i = 0; p->own && i < p->own->all.count; i++) {
+		const struct rule *r = p->own->all.list[i];
+		if (r->list != RULE_ALLOW && strcmp(r->origin->layer, "cliArg") != 0)
+			return true;
+	}
+	return p->narrowings || t->services->options.hooks;
+}
+
 bool pane_is_wanted(const struct agent_tree *t, struct buf *note)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -44,6 +58,9 @@ bool pane_is_wanted(const struct agent_tree *t, struct buf *note)
 		buf_addstr(note, "It lives in this process: a session that keeps nothing has no panes. ");
 	else if (!tmux_is_there())
 		buf_addstr(note, "It lives in this process: tmux is not installed. ");
+	else if (has_limits_of_its_own(t))
+		buf_addstr(note,
+			   "It lives in this process: limits of the main agent or hooks of the host hold here only. ");
 	else
 		return true;
 	return false;

@@ -135,6 +135,7 @@ static void add_member_command(struct words *w, const struct pane *p, struct are
 	add_option(w, "--agents", o->agents);
 	add_option(w, "--managed-settings", o->managed_settings);
 	add_option(w, "--append-system-prompt", o->append_system_prompt);
+	add_option(w, "--tools", o->tools);
 	add_option(w, "--allowed-tools", o->allowed_tools);
 	add_option(w, "--disallowed-tools", o->disallowed_tools);
 	add_option(w, "--setting-sources", o->setting_sources_text);

@@ -15,24 +15,6 @@ static const struct {
 	{ "opusplan", "ANTHROPIC_DEFAULT_SONNET_MODEL", "claude-sonnet-5-5" }, /* in plan mode: opus */
 };
 
-static unsigned edit_distance(const char *a, const char *b)
-{
-	unsigned row[32];
-	size_t n = MIN(strlen(b), COUNT_OF(row) - 1);
-
-	for (unsigned i = 0; i <= n; i++)
-		row[i] = i;
-	for (unsigned i = 1; a[i - 1]; i++) {
-		unsigned diagonal = row[0]++;
-		for (size_t k = 1; k <= n; k++) {
-			unsigned other = diagonal + (a[i - 1] != b[k - 1]);
-			diagonal = row[k];
-			row[k] = MIN(other, MIN(row[k], row[k - 1]) + 1);
-		}
-	}
-	return row[n];
-}
-
 static int resolve_plain(struct arena *a, const struct places *at, const struct provider *p, const char *name,
 			 const char **ret_id, struct err *err)
 {
@@ -68,7 +50,7 @@ static int resolve_plain(struct arena *a, const struct places *at, const struct 
 	for (size_t i = 0; is_word && any_name && i < COUNT_OF(aliases); i++) {
 		const char *alias = aliases[i].alias;
 		unsigned typos = strlen(alias) > 5 ? 2 : 1;
-		if (id[0] == alias[0] && edit_distance(id, alias) <= typos)
+		if (id[0] == alias[0] && str_distance(str_from(id), str_from(alias)) <= typos)
 			any_name = false; /* a misspelt alias */
 	}
 	if (!base.n || (is_word && !any_name))

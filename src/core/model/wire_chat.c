@@ -26,7 +26,7 @@ static unsigned chat_quirks_at(const char *base)
 		{ "://open.bigmodel.cn", CHAT_ECHO },
 		{ "://dashscope", CHAT_ECHO },
 		{ "://api.minimax", CHAT_ECHO },
-		{ "://api.mistral.ai", CHAT_SHORT_IDS | CHAT_ANSWER_BETWEEN | CHAT_SESSION_KEY },
+		{ "://api.mistral.ai", CHAT_SHORT_IDS | CHAT_ANSWER_BETWEEN | CHAT_SESSION_KEY | CHAT_ECHO_PARTS },
 		{ ".openai.azure.com", CHAT_COMPLETION_TOKENS | CHAT_SESSION_KEY },
 		{ "://api.deepinfra.com", CHAT_SESSION_KEY },
 		{ "://generativelanguage.googleapis.com", GEMINI_SIGNED },
@@ -248,7 +248,7 @@ static void chat_begin(struct http_call *c)
 	unsigned bits = c->quirks->bits & ~(c->call->body.head->marks == MARKS_NONE ? (unsigned)CHAT_MARKS : 0);
 	/* Agents with one head share a prefix, and its cache. */
 	const char *key = arena_printf(&c->arena, "%.48s-%08x", c->call->session_id,
-				       (unsigned)str_hash(c->call->body.head->bytes));
+				       wire_head(c->wire->form, c->call->body.head)->hash);
 	x->heeded =
 		(struct wire_model){ bits, c->quirks->limit, key, wire_origin(&c->arena, place, str_from(c->model)) };
 	wire_body_init(&x->body, c->wire->form, &c->call->body, &x->heeded);
@@ -327,6 +327,7 @@ static const struct wire_quirk chat_quirk_names[] = {
 	{ "sessionKey", CHAT_SESSION_KEY },
 	{ "echo", CHAT_ECHO },
 	{ "echoReasoning", CHAT_ECHO_PLAIN },
+	{ "echoParts", CHAT_ECHO_PARTS },
 	{ "noReasoning", WIRE_NO_REASONING },
 	{ "noSummary", WIRE_NO_SUMMARY },
 	{ "effortHigh", WIRE_EFFORT_HIGH },

@@ -174,6 +174,7 @@ static bool messages_learn(struct http_call *c)
 		{ "thinking", "not support", NO_THINKING },
 		{ "thinking", "Extra inputs", NO_THINKING },
 		{ "thinking", "capability_rejected", NO_THINKING },
+		{ "start with a thinking block", NULL, NO_THINKING }, /* of another model: it is not sent */
 		{ "budget_tokens", NULL, NO_THINKING },
 	};
 	struct str said = buf_str(&c->call->error_body), head = c->call->body.head->bytes;

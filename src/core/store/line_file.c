@@ -38,9 +38,13 @@ static int line_file_fill(struct line_file *f, uint64_t at, size_t len, struct s
 	}
 	for (ssize_t n = 1; n && f->piece.n < (size_t)(at - f->from) + len;) {
 		buf_reserve(&f->piece, PIECE);
-		n = pread(f->fd, f->piece.p + f->piece.n, PIECE, (off_t)(f->from + f->piece.n));
+		uint64_t end = f->from + f->piece.n;
+		bool again = end != f->passed;
+		n = again ? pread(f->fd, f->piece.p + f->piece.n, PIECE, (off_t)end)
+			  : read(f->fd, f->piece.p + f->piece.n, PIECE);
 		if (n < 0 && errno != EINTR)
-			return err_set(err, ERR_IO, "cannot read: %m");
+			return err_set(err, ERR_IO, "cannot read%s: %m", again ? " again" : "");
+		f->passed += again ? 0 : (uint64_t)MAX(n, (ssize_t)0);
 		f->piece.n += (size_t)MAX(n, (ssize_t)0);
 	}
 	*ret = (struct str){ f->piece.n ? f->piece.p + (at - f->from) : "", f->piece.n - (size_t)(at - f->from) };

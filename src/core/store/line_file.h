@@ -14,6 +14,7 @@ struct line_file {
 	bool is_open;
 	struct buf piece; /* what was read of the file, from `from` on */
 	uint64_t from;
+	uint64_t passed; /* bytes that were read in order: a named pipe has no others */
 	uint64_t at; /* of the next line */
 	bool torn;   /* no line end: the last line */
 };

@@ -32,6 +32,9 @@ static const char chat_image_open[] = "{\"type\":\"image_url\",\"image_url\":{\"
 static const char chat_image_close[] = "\"}}";
 static const char chat_thought_open[] = "\"reasoning_content\":\"";
 static const char chat_thought_close[] = "\",";
+static const char chat_text_open[] = "\"content\":\"", chat_text_close[] = "\"}";
+static const char chat_text_calls[] = "\",\"tool_calls\":[";
+static const char chat_only_calls[] = "\"content\":null,\"tool_calls\":[";
 /* Gemini accepts this where the signature is lost, or the call is one of another model. */
 static const char chat_no_signature[] =
 	",\"extra_content\":{\"google\":{\"thought_signature\":\"skip_thought_signature_validator\"}}";
@@ -39,8 +42,12 @@ static const char chat_no_signature[] =
 static void close_message(struct wire_writer *w)
 {
 	static const char *const closings[CHAT_STATES] = {
-		[CHAT_FIRST] = "",   [CHAT_CLOSED] = "",  [CHAT_USER] = chat_user_close,
-		[CHAT_PARTS] = "]}", [CHAT_TEXT] = "\"}", [CHAT_CALLS] = "]}",
+		[CHAT_FIRST] = "",
+		[CHAT_CLOSED] = "",
+		[CHAT_USER] = chat_user_close,
+		[CHAT_PARTS] = "]}",
+		[CHAT_TEXT] = chat_text_close,
+		[CHAT_CALLS] = "]}",
 		[CHAT_RESULT] = "",
 	};
 
@@ -198,11 +205,11 @@ static void add_call(struct wire_writer *w, const struct block *b, struct chat_t
 	if (w->state == CHAT_CALLS) {
 		wire_put(w, ",");
 	} else if (w->state == CHAT_TEXT) {
-		wire_put(w, "\",\"tool_calls\":[");
+		wire_put(w, chat_text_calls);
 		w->state = CHAT_CALLS;
 	} else {
 		open_answer(w, answer, CHAT_CALLS);
-		wire_put(w, "\"content\":null,\"tool_calls\":[");
+		wire_put(w, chat_only_calls);
 	}
 	wire_put(w, chat_call_open);
 	wire_put_id(w, wire_raw(json_get(block, "id")));
@@ -250,7 +257,7 @@ static void add_answer(struct wire_writer *w, uint32_t from, uint32_t to)
 			wire_put(w, "\\n\\n");
 		} else {
 			open_answer(w, &answer, CHAT_TEXT);
-			wire_put(w, "\"content\":\"");
+			wire_put(w, chat_text_open);
 		}
 		translation_add(w->out, wire_raw(json_get(block, "text")));
 	}
@@ -393,6 +400,26 @@ static struct str marked_piece(const struct wire_body *b, const struct translati
 	return opens ? STR("\"" MARK "}]}") : piece;
 }
 
+/* The content of every answer as a list of parts, its reasoning first. */
+static struct str part_piece(const struct translation *part, size_t at, struct str piece)
+{
+	const struct str *before = part->pieces + at;
+	bool thought = at > 1 && before[-1].p == chat_thought_close && before[-2].p != chat_thought_open;
+
+	if (piece.p == chat_thought_open)
+		return STR("\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"");
+	if (piece.p == chat_thought_close)
+		return STR("\"}]}");
+	if (piece.p == chat_text_open)
+		return thought ? STR(",{\"type\":\"text\",\"text\":\"")
+			       : STR("\"content\":[{\"type\":\"text\",\"text\":\"");
+	if (piece.p == chat_text_close)
+		return STR("\"}]}");
+	if (piece.p == chat_text_calls)
+		return STR("\"}],\"tool_calls\":[");
+	return thought && piece.p == chat_only_calls ? STR("],\"tool_calls\":[") : piece;
+}
+
 static struct str chat_piece(struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count)
 {
 	struct str piece = b->quirks & CHAT_MARKS ? marked_piece(b, part, at) : part->pieces[at];
@@ -403,7 +430,12 @@ static struct str chat_piece(struct wire_body *b, const struct translation *part
 		return STR("");
 	if (piece.p == chat_thought_open && b->quirks & CHAT_ECHO_PLAIN)
 		return STR("\"reasoning\":\"");
-	if (piece.p == chat_thought_open && !(b->quirks & CHAT_ECHO)) {
+	bool in_parts = b->quirks & CHAT_ECHO_PARTS, empty = part->pieces[at].p == chat_thought_open &&
+							     at + 1 < part->count &&
+							     part->pieces[at + 1].p == chat_thought_close;
+	if (in_parts && !empty)
+		piece = part_piece(part, at, piece);
+	if (piece.p == chat_thought_open && (in_parts || !(b->quirks & CHAT_ECHO))) {
 		while (part->pieces[at + *ret_count - 1].p != chat_thought_close)
 			++*ret_count;
 		return STR("");

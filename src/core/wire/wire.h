@@ -35,6 +35,7 @@ enum form_quirk {
 	WIRE_EFFORT_HIGH = 1 << 15,   /* no effort above high */
 	CHAT_MARKS = 1 << 16,         /* a gateway to a model whose prompts are cached up to marks */
 	CHAT_ECHO_PLAIN = 1 << 17,    /* the same in reasoning */
+	CHAT_ECHO_PARTS = 1 << 18,    /* the same as a part of the content (Mistral) */
 };
 
 /* Limits and quirks of one model at one server */
@@ -54,6 +55,7 @@ struct wire_name {
 /* Of a head: translation.facts */
 struct wire_head {
 	struct str model; /* as it is sent */
+	unsigned hash;    /* of the bytes of the head */
 	int64_t max_tokens;
 	struct str effort; /* low .. max; empty: not set */
 	bool has_tools;

@@ -268,6 +268,7 @@ const struct wire_head *wire_head(const struct wire_form *form, struct head *h)
 	struct wire_writer w = { .out = out };
 
 	facts->model = json_str(json_get(root, "model"), &out->arena);
+	facts->hash = (unsigned)str_hash(h->bytes);
 	facts->effort = json_str(json_get(json_get(root, "output_config"), "effort"), &out->arena);
 	(void)json_i64(json_get(root, "max_tokens"), &facts->max_tokens);
 	out->facts = facts;
@@ -303,7 +304,8 @@ static struct str piece_at(struct wire_body *b, const struct translation *part, 
 
 static uint64_t part_size(struct wire_body *b, const struct translation *part)
 {
-	const unsigned rewriting = CHAT_NO_IMAGES | CHAT_ANSWER_BETWEEN | CHAT_SHORT_IDS | CHAT_ECHO | CHAT_MARKS;
+	const unsigned rewriting =
+		CHAT_NO_IMAGES | CHAT_ANSWER_BETWEEN | CHAT_SHORT_IDS | CHAT_ECHO | CHAT_MARKS | CHAT_ECHO_PARTS;
 	uint64_t size = 0;
 
 	if (!part->optional && !(b->quirks & rewriting))

@@ -9,11 +9,12 @@
 #include "face/cli/doctor.h"
 #include "face/cli/run.h"
 #include "face/cli/view.h"
+#include "lib/json/json_write.h"
 
 const struct cadre_command doctor_command = {
 	.name = "doctor",
 	.summary = "check the terminal and the installation",
-	.help = "Usage: cadre doctor    what is found, one line each; ends with 1 if something has to be done\n"
+	.help = "Usage: cadre doctor [--json]    what is found, one line each; ends with 1 if something has to be done\n"
 		"\n"
 		"The terminal: kind, size, colours, characters, what it can show. The installation: libraries that are loaded\n"
 		"when they are needed, programs that tools run, the configuration directory, a key, settings, the sandbox.\n",
@@ -24,6 +25,7 @@ const struct cadre_command doctor_command = {
 
 struct doctor {
 	struct buf *out;
+	struct json_out *json; /* NULL: lines */
 	bool colour;
 	size_t bad;
 };
@@ -37,6 +39,7 @@ static void doctor_say(struct doctor *d, enum finding what, const char *subject,
 {
 	static const char *const marks[] = { "ok  ", "note", "BAD " }, *const colours[] = { "\033[32m", "\033[33m",
 											    "\033[31m" };
+	static const char *const states[] = { "ok", "note", "bad" };
 	AUTO_BUF struct buf line = { 0 };
 	char text[600];
 	va_list ap;
@@ -44,10 +47,14 @@ static void doctor_say(struct doctor *d, enum finding what, const char *subject,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
+	d->bad += what == FINDING_BAD;
+	if (d->json) {
+		json_putf(d->json, "{subject:'%s', state:'%s', text:'%s'}", subject, states[what], text);
+		return;
+	}
 	render_line(&line, str_from(text));
 	buf_addf(d->out, "%s%s%s  %-14s %s\n", d->colour ? colours[what] : "", marks[what], d->colour ? "\033[0m" : "",
 		 subject, buf_str(&line).p);
-	d->bad += what == FINDING_BAD;
 }
 
 static const char *env_or(const char *name, const char *otherwise)
@@ -190,31 +197,47 @@ static void check_command(struct doctor *d, struct cadre *c, const char *subject
 	cadre_report_free(report);
 }
 
-int doctor_run(struct buf *out)
+static int doctor_check(struct doctor *d)
 {
 	static const char *const settings[] = { "config", "list" }, *const agents[] = { "agents", "check" };
 	static const char *const sandbox[] = { "sandbox", "status" };
 	static const char *const markdown[] = { "libmd4c.so.0", NULL };
 	static const char *const unicode[] = { "libutf8proc.so.2", "libutf8proc.so.3", NULL };
-	struct doctor d = { .out = out, .colour = isatty(STDOUT_FILENO) && view_wants_colour() };
 	char why[240] = "";
 
-	doctor_say(&d, FINDING_GOOD, "version", "cadre %s, protocol " CADRE_PROTOCOL_VERSION, cadre_version());
-	check_terminal(&d);
-	check_library(&d, markdown, "Markdown on the terminal");
-	check_library(&d, unicode, "exact widths of characters");
-	check_program(&d, "git", "no worktrees, no /diff");
-	check_program(&d, "tmux", "members of teams have no panes");
-	check_directory(&d);
-	check_key(&d);
+	doctor_say(d, FINDING_GOOD, "version", "cadre %s, protocol " CADRE_PROTOCOL_VERSION, cadre_version());
+	check_terminal(d);
+	check_library(d, markdown, "Markdown on the terminal");
+	check_library(d, unicode, "exact widths of characters");
+	check_program(d, "git", "no worktrees, no /diff");
+	check_program(d, "tmux", "members of teams have no panes");
+	check_directory(d);
+	check_key(d);
 	struct cadre *c = cadre_new(why, sizeof why);
 	if (!c) {
-		doctor_say(&d, FINDING_BAD, "runtime", "%s", why);
+		doctor_say(d, FINDING_BAD, "runtime", "%s", why);
 		return EXIT_RUN;
 	}
-	check_command(&d, c, "settings", settings, COUNT_OF(settings));
-	check_command(&d, c, "agents", agents, COUNT_OF(agents));
-	check_command(&d, c, "sandbox", sandbox, COUNT_OF(sandbox));
+	check_command(d, c, "settings", settings, COUNT_OF(settings));
+	check_command(d, c, "agents", agents, COUNT_OF(agents));
+	check_command(d, c, "sandbox", sandbox, COUNT_OF(sandbox));
 	cadre_free(c);
-	return d.bad ? EXIT_RUN : EXIT_ANSWER;
+	return d->bad ? EXIT_RUN : EXIT_ANSWER;
+}
+
+int doctor_run(struct buf *out, bool json)
+{
+	struct json_out w = json_out(out);
+	struct doctor d = { .out = out,
+			    .json = json ? &w : NULL,
+			    .colour = isatty(STDOUT_FILENO) && view_wants_colour() };
+
+	if (json)
+		json_putf(&w, "{findings:[");
+	int code = doctor_check(&d);
+	if (json) {
+		json_putf(&w, "], bad:%zu}", d.bad);
+		buf_addch(out, '\n');
+	}
+	return code;
 }

@@ -9,16 +9,6 @@ enum { MOST_LINES = 8, MOST_INDENT = 8, MANY = 64, REDRAW_MS = 80 };
 #define DIM   "\033[2m"
 #define PLAIN "\033[0m"
 
-struct branch {
-	struct branch *next;
-	char *id, *title; /* title: rendered */
-	const char *colour;
-	int64_t depth, turns, tokens;
-	struct buf last_tool; /* rendered */
-};
-
-/* ---- what is known ----------------------------------------------------------------------------------------------- */
-
 static const char *colour_code(const char *name)
 {
 	static const struct {
@@ -35,87 +25,11 @@ static const char *colour_code(const char *name)
 	return "";
 }
 
-static void branch_free(struct branch *b)
-{
-	buf_release(&b->last_tool);
-	free(b->id);
-	free(b->title);
-	free(b);
-}
-
-void tree_view_release(struct tree_view *t)
-{
-	for (struct branch *b = t->first, *next; b; b = next) {
-		next = b->next;
-		branch_free(b);
-	}
-	map_release(&t->by_id);
-	*t = (struct tree_view){ 0 };
-}
-
-static void tree_view_add(struct tree_view *t, const struct cadre_event *e)
-{
-	struct branch *b = xcalloc(1, sizeof *b);
-	struct branch *above = map_get(&t->by_id, str_from(cadre_event_detail(e, CADRE_DETAIL_PARENT)));
-	struct branch **at = above ? &above->next : &t->first;
-	AUTO_BUF struct buf title = { 0 };
-
-	/* behind the last descendant of its parent; without one at the end */
-	while (*at && (!above || (*at)->depth > above->depth))
-		at = &(*at)->next;
-	render_line(&title, str_from(cadre_event_detail(e, CADRE_DETAIL_TYPE)));
-	buf_addstr(&title, ": ");
-	render_line(&title, str_from(cadre_event_detail(e, CADRE_DETAIL_DESCRIPTION)));
-	b->id = xstrdup(cadre_event_agent(e));
-	b->title = buf_take(&title, NULL);
-	b->colour = colour_code(cadre_event_detail(e, CADRE_DETAIL_COLOR));
-	b->depth = cadre_event_figure(e, CADRE_FIGURE_DEPTH);
-	b->next = *at;
-	*at = b;
-	map_set(&t->by_id, str_from(b->id), b);
-}
-
-static void tree_view_remove(struct tree_view *t, const char *id)
-{
-	struct branch *gone = map_remove(&t->by_id, str_from(id));
-
-	for (struct branch **at = &t->first; gone && *at; at = &(*at)->next) {
-		if (*at != gone)
-			continue;
-		*at = gone->next;
-		branch_free(gone);
-		return;
-	}
-}
-
 void tree_view_event(struct tree_view *t, const struct cadre_event *e)
 {
-	struct branch *b;
-
-	switch (cadre_event_kind(e)) {
-	case CADRE_AGENT_STARTED:
-		tree_view_remove(t, cadre_event_agent(e)); /* one that was resumed */
-		tree_view_add(t, e);
-		t->changed = true;
-		break;
-	case CADRE_AGENT_PROGRESS:
-	case CADRE_TOOL_ENDED: /* the answer that called it is complete, so its tokens count now */
-		b = map_get(&t->by_id, str_from(cadre_event_agent(e)));
-		if (!b)
-			break;
-		t->changed = true;
-		b->turns = cadre_event_figure(e, CADRE_FIGURE_TURNS);
-		b->tokens = cadre_event_figure(e, CADRE_FIGURE_TOKENS);
-		buf_clear(&b->last_tool);
-		render_line(&b->last_tool, str_from(cadre_event_detail(e, CADRE_DETAIL_LAST_TOOL)));
-		break;
-	case CADRE_AGENT_ENDED:
-		tree_view_remove(t, cadre_event_agent(e));
-		t->changed = true;
-		break;
-	default:
-		break;
-	}
+	t->changed = agents_event(&t->agents, e, cadre_event_time_ms(e)) || t->changed;
+	if (cadre_event_kind(e) == CADRE_AGENT_ENDED)
+		agents_remove(&t->agents, cadre_event_agent(e));
 }
 
 /* ---- on the terminal --------------------------------------------------------------------------------------------- */
@@ -125,14 +39,14 @@ void tree_view_erase(struct tree_view *t, struct buf *out)
 	if (t->drawn)
 		buf_addf(out, "\033[%uA\r\033[J", t->drawn);
 	t->drawn = 0;
-	t->changed = t->first != NULL;
+	t->changed = t->agents.first != NULL;
 }
 
 bool tree_view_is_due(const struct tree_view *t, const struct cadre_event *e)
 {
-	if (!t->changed || !t->first)
-		return t->drawn && !t->first;
-	if (!t->drawn || t->by_id.count <= MANY)
+	if (!t->changed || !t->agents.first)
+		return t->drawn && !t->agents.first;
+	if (!t->drawn || t->agents.running <= MANY)
 		return true;
 	return cadre_event_time_ms(e) - t->drawn_ms >= REDRAW_MS;
 }
@@ -158,18 +72,19 @@ static void add_fitting(struct buf *out, struct str s, unsigned *left)
 
 void tree_view_draw(struct tree_view *t, struct buf *out, unsigned columns)
 {
-	size_t more = t->by_id.count > MOST_LINES ? t->by_id.count - MOST_LINES + 1 : 0;
+	size_t more = t->agents.running > MOST_LINES ? t->agents.running - MOST_LINES + 1 : 0;
 	unsigned lines = more ? MOST_LINES - 1 : MOST_LINES;
 
-	for (const struct branch *b = t->first; b && lines; b = b->next, lines--) {
-		AUTO_BUF struct buf figures = { 0 };
-		unsigned indent = (unsigned)MIN(b->depth, (int64_t)MOST_INDENT) * 2;
+	for (const struct agent_row *r = t->agents.first; r && lines; r = r->next, lines--) {
+		AUTO_BUF struct buf figures = { 0 }, title = { 0 };
+		unsigned indent = (unsigned)MIN(r->depth, (int64_t)MOST_INDENT) * 2;
 		unsigned left = columns > indent + 1 ? columns - indent - 1 : 0;
-		buf_addf(&figures, "  %lld turns, ", (long long)b->turns);
-		buf_addcount(&figures, b->tokens);
-		buf_addf(&figures, " tokens%s" STR_FMT, b->last_tool.n ? ", " : "", STR_ARG(buf_str(&b->last_tool)));
-		buf_addf(out, "%*s%s", (int)indent, "", t->colour ? b->colour : "");
-		add_fitting(out, str_from(b->title), &left);
+		buf_addf(&figures, "  %lld turns, ", (long long)r->turns);
+		buf_addcount(&figures, r->tokens);
+		buf_addf(&figures, " tokens%s" STR_FMT, r->last_tool.n ? ", " : "", STR_ARG(buf_str(&r->last_tool)));
+		buf_addf(out, "%*s%s", (int)indent, "", t->colour ? colour_code(r->colour) : "");
+		buf_addf(&title, "%s: %s", r->type, r->title);
+		add_fitting(out, buf_str(&title), &left);
 		buf_addstr(out, t->colour ? PLAIN DIM : "");
 		add_fitting(out, buf_str(&figures), &left);
 		buf_addf(out, "%s\n", t->colour ? PLAIN : "");

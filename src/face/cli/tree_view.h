@@ -4,17 +4,15 @@
 #pragma once
 #include <cadre.h>
 #include "lib/base/buf.h"
-#include "lib/base/map.h"
+#include "face/cli/agents.h"
 
 struct tree_view {
-	struct map by_id;     /* agent -> struct branch */
-	struct branch *first; /* parents before their children */
+	struct agents agents; /* those that run */
 	unsigned drawn;       /* lines of it on the terminal */
 	int64_t drawn_ms;     /* when, in the time of events */
 	bool colour, changed;
 };
 
-void tree_view_release(struct tree_view *t);
 void tree_view_event(struct tree_view *t, const struct cadre_event *e);
 /* Appends what takes the tree off the terminal; nothing if it is not there. */
 void tree_view_erase(struct tree_view *t, struct buf *out);

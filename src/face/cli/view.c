@@ -45,7 +45,7 @@ void view_release(struct view *v)
 	buf_release(&v->held);
 	buf_release(&v->last);
 	buf_release(&v->early);
-	tree_view_release(&v->tree);
+	agents_release(&v->tree.agents);
 	*v = (struct view){ 0 };
 }
 

@@ -83,7 +83,7 @@ bool keys_is_burst(const struct keys *k, const char *p, size_t n)
 	return end || memchr(p, '\n', n - 1);
 }
 
-/* ---- reports (OSC): only the clipboard's is of use -------------------------------------------------------------------- */
+/* ---- reports (OSC): the clipboard, the background ---------------------------------------------------------------------- */
 
 static void end_report(struct keys *k, struct key *ret)
 {
@@ -93,7 +93,20 @@ static void end_report(struct keys *k, struct key *ret)
 	k->reporting = false;
 	k->pasted = (struct buf){ 0 };
 	*ret = (struct key){ .code = KEY_UNKNOWN };
-	if (!str_is(str_cut(&rest, ';'), "52") || !rest.p)
+	struct str number = str_cut(&rest, ';');
+	if (str_is(number, "11") && rest.p && str_starts(rest, STR("rgb:"))) { /* rgb:RRRR/GGGG/BBBB, of any length */
+		static const int weights[] = { 3, 6, 1 };
+		int sum = 0; /* of the first digits, 0 to 150 */
+		rest = (struct str){ rest.p + 4, rest.n - 4 };
+		for (size_t i = 0; i < COUNT_OF(weights) && rest.p; i++) {
+			struct str part = str_cut(&rest, '/');
+			char digit = part.n ? part.p[0] : '0';
+			sum += weights[i] * (digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10);
+		}
+		ret->code = sum >= 75 ? KEY_LIGHT : KEY_DARK;
+		return;
+	}
+	if (!str_is(number, "52") || !rest.p)
 		return;
 	(void)str_cut(&rest, ';');
 	if (rest.p && base64_decode(&k->pasted, rest, NULL) == 0)

@@ -27,7 +27,9 @@ enum key_code {
 	KEY_POSITION,  /* row, column: where the cursor is, as asked */
 	KEY_KITTY,     /* the terminal has kitty's keys, as asked */
 	KEY_CLIPBOARD, /* text: what the clipboard has, as asked; any bytes */
-	KEY_UNKNOWN,   /* a sequence that means nothing to us */
+	KEY_LIGHT,     /* the background of the terminal is light, as asked */
+	KEY_DARK,
+	KEY_UNKNOWN, /* a sequence that means nothing to us */
 };
 
 enum { KEY_SEQUENCE_BYTES = 64, KEY_PASTE_BYTES = 64 << 20, KEY_BURST_BYTES = 16, KEY_LONG_BYTES = 1024 };

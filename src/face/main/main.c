@@ -21,7 +21,7 @@ static const char *command_meant(const char *word)
 			return NULL;
 	for (const struct cadre_command *c = NULL; name.n > 2 && name.p[0] != '-' && (c = command_next(c));) {
 		size_t d = str_distance(name, str_from(c->name));
-		if (d <= limit) {
+		if (d <= limit && (d < 2 || c->name[0] == word[0])) {
 			best = c->name;
 			limit = d - 1;
 		}

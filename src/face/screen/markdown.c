@@ -8,7 +8,7 @@
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
 
-enum { MOST_NESTED = 12, MOST_TABLE_COLUMNS = 64, LEAST_CELL = 3, NARROW = 60 };
+enum { MOST_NESTED = 12, MOST_TABLE_COLUMNS = 64, LEAST_CELL = 3, NARROW = 60, MARGIN_COLUMNS = 16 };
 
 struct nested {
 	bool quote;      /* a quotation; otherwise a list */
@@ -252,7 +252,6 @@ static int on_leave_block(MD_BLOCKTYPE type, void *detail, void *data)
 {
 	struct markdown *m = data;
 
-	(void)detail;
 	switch (type) {
 	case MD_BLOCK_QUOTE:
 	case MD_BLOCK_UL:
@@ -336,12 +335,20 @@ static int on_leave_span(MD_SPANTYPE type, void *detail, void *data)
 	struct markdown *m = data;
 	struct str text = buf_str(&m->text.text), address = buf_str(&m->address);
 
-	(void)detail;
 	m->look &= ~look_of_span(type);
-	if (type == MD_SPAN_A && address.n && !str_ends(text, address)) {
+	if (type != MD_SPAN_A || !address.n)
+		return 0;
+	/* one that will not be broken, and that a terminal may open */
+	bool linked = !m->cell_columns && address.n + MARGIN_COLUMNS < m->columns &&
+		      (str_starts(address, STR("https://")) || str_starts(address, STR("http://")));
+	for (size_t i = 0; i < address.n; i++)
+		linked = linked && address.p[i] > ' ' && address.p[i] < 0x7f;
+	if (!str_ends(text, address)) {
 		styled_add(&m->text, LOOK_DIM, STR(" ("));
-		styled_add_foreign(&m->text, LOOK_DIM, address, true);
+		styled_add_foreign(&m->text, linked ? LOOK_LINK : LOOK_DIM, address, true);
 		styled_add(&m->text, LOOK_DIM, STR(")"));
+	} else if (linked) {
+		memset(m->text.looks.p + text.n - address.n, LOOK_LINK | LOOK_UNDERLINE, address.n);
 	}
 	return 0;
 }

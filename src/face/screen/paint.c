@@ -71,38 +71,55 @@ bool styled_equal(const struct styled *a, const struct styled *b)
 	return str_eq(buf_str(&a->text), buf_str(&b->text)) && str_eq(buf_str(&a->looks), buf_str(&b->looks));
 }
 
+static enum theme background = THEME_ANSI; /* whose colours of differences THEME_AUTO has */
+static bool links;
+
+void theme_set_background(bool light)
+{
+	background = light ? THEME_LIGHT : THEME_DARK;
+}
+
+void paint_set_links(bool on)
+{
+	links = on;
+}
+
 enum theme theme_find(struct str name)
 {
 	static const char *const names[] = { "ansi", "dark", "light", "dark-daltonized", "light-daltonized" };
 	const char *colours = getenv("COLORFGBG"); /* 15;0 or 15;default;0: the last one is the background */
-	const char *background = colours ? strrchr(colours, ';') : NULL;
+	const char *last = colours ? strrchr(colours, ';') : NULL;
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (str_is(name, names[i]))
 			return THEME_ANSI + (enum theme)i;
-	if (!background)
-		return THEME_ANSI;
-	return !strcmp(background, ";7") || !strcmp(background, ";15") ? THEME_LIGHT : THEME_DARK;
+	if (last)
+		theme_set_background(!strcmp(last, ";7") || !strcmp(last, ";15"));
+	return THEME_AUTO;
 }
 
 /* SGR of the colours: red, green, yellow, blue, magenta, cyan, orange, pink; added, removed, and the words in them */
-static const char *const colours[][13] = {
+static const char *const colours[][14] = {
 	[THEME_ANSI] = { "", ";31", ";32", ";33", ";34", ";35", ";36", ";38;5;208", ";38;5;213", ";32", ";31", ";32;7",
-			 ";31;7" },
+			 ";31;7", ";34" },
 	[THEME_DARK] = { "", ";38;5;203", ";38;5;114", ";38;5;221", ";38;5;75", ";38;5;176", ";38;5;80", ";38;5;208",
-			 ";38;5;213", ";48;5;22", ";48;5;52", ";48;5;28", ";48;5;88" },
+			 ";38;5;213", ";48;5;22", ";48;5;52", ";48;5;28", ";48;5;88", ";38;5;75" },
 	[THEME_LIGHT] = { "", ";38;5;160", ";38;5;28", ";38;5;94", ";38;5;26", ";38;5;90", ";38;5;30", ";38;5;166",
-			  ";38;5;162", ";48;5;194", ";48;5;224", ";48;5;157", ";48;5;217" },
+			  ";38;5;162", ";48;5;194", ";48;5;224", ";48;5;157", ";48;5;217", ";38;5;26" },
 	[THEME_DARK_DALTONIZED] = { "", ";38;5;208", ";38;5;75", ";38;5;221", ";38;5;111", ";38;5;176", ";38;5;80",
-				    ";38;5;214", ";38;5;213", ";48;5;17", ";48;5;94", ";48;5;25", ";48;5;130" },
+				    ";38;5;214", ";38;5;213", ";48;5;17", ";48;5;94", ";48;5;25", ";48;5;130",
+				    ";38;5;111" },
 	[THEME_LIGHT_DALTONIZED] = { "", ";38;5;166", ";38;5;26", ";38;5;94", ";38;5;25", ";38;5;90", ";38;5;30",
-				     ";38;5;172", ";38;5;162", ";48;5;153", ";48;5;223", ";48;5;117", ";48;5;216" },
+				     ";38;5;172", ";38;5;162", ";48;5;153", ";48;5;223", ";48;5;117", ";48;5;216",
+				     ";38;5;25" },
 };
 
 static void set_look(struct buf *out, unsigned look, enum theme theme)
 {
 	size_t index = (look & LOOK_COLOURS) >> 4;
 
+	if (theme == THEME_AUTO)
+		theme = index >= LOOK_ADDED >> 4 && index <= LOOK_REMOVED_WORD >> 4 ? background : THEME_ANSI;
 	buf_addstr(out, "\033[0");
 	for (unsigned bit = 0; bit < 4; bit++)
 		if (look & 1u << bit)
@@ -110,6 +127,18 @@ static void set_look(struct buf *out, unsigned look, enum theme theme)
 	if (theme && index < COUNT_OF(colours[0]))
 		buf_addstr(out, colours[theme][index]);
 	buf_addch(out, 'm');
+}
+
+/* The address is what stands there, also if only a part of it is written now. */
+static void open_link(const struct styled *s, size_t at, struct buf *out)
+{
+	size_t from = at, to = at;
+
+	while (from > 0 && ((unsigned char)s->looks.p[from - 1] & LOOK_COLOURS) == LOOK_LINK)
+		from--;
+	while (to < s->looks.n && ((unsigned char)s->looks.p[to] & LOOK_COLOURS) == LOOK_LINK)
+		to++;
+	buf_addf(out, "\033]8;;%.*s\033\\", (int)(to - from), s->text.p + from);
 }
 
 void styled_write(const struct styled *s, size_t from, size_t to, enum theme theme, struct buf *out)
@@ -124,7 +153,12 @@ void styled_write(const struct styled *s, size_t from, size_t to, enum theme the
 		if (look != now)
 			set_look(out, look, theme);
 		now = look;
+		bool linked = links && (look & LOOK_COLOURS) == LOOK_LINK;
+		if (linked)
+			open_link(s, at, out);
 		buf_add(out, s->text.p + at, end - at);
+		if (linked)
+			buf_addstr(out, "\033]8;;\033\\");
 		at = end;
 	}
 	if (now != LOOK_PLAIN)

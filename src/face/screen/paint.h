@@ -25,12 +25,14 @@ enum look {
 	LOOK_REMOVED = 10 << 4,
 	LOOK_ADDED_WORD = 11 << 4,
 	LOOK_REMOVED_WORD = 12 << 4,
+	LOOK_LINK = 13 << 4, /* an address of the web, whole: where the terminal takes it, it can be clicked */
 	LOOK_COLOURS = 0xf0,
 };
 
 /* What the colours are. */
 enum theme {
 	THEME_NONE, /* no colours */
+	THEME_AUTO, /* as ANSI; differences by the background */
 	THEME_ANSI,
 	THEME_DARK,
 	THEME_LIGHT,
@@ -41,6 +43,8 @@ enum theme {
 /* By the name of the setting; auto: dark or light differences where the environment tells (COLORFGBG), else the terminal's own
  * sixteen colours. */
 enum theme theme_find(struct str name);
+void theme_set_background(bool light); /* of the terminal, as it says */
+void paint_set_links(bool on);         /* it takes OSC 8 */
 
 /* One line, or several with \n between them. A zeroed struct is empty. */
 struct styled {

@@ -275,6 +275,7 @@ void ask_open(struct tui *t)
 	t->asking = true;
 	ask->selected = ask->scroll = 0;
 	ask->saw_end = ask->takes_keys = ask->in_words = ask->in_rule = false;
+	ask->open_ms = tui_now_ms();
 	draft_clear(&ask->words);
 	if (t->lines)
 		plain_say_question(t, ask);
@@ -305,7 +306,7 @@ void ask_open_of(struct tui *t, const char *agent)
 
 void ask_consider(struct tui *t)
 {
-	int64_t quiet_ms = tui_now_ms() - t->key_ms;
+	int64_t quiet_ms = tui_now_ms() - MAX(t->key_ms, t->asks && t->asking ? t->asks->open_ms : 0);
 	int unread = 0;
 
 	if (!t->asks)

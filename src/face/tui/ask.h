@@ -32,6 +32,7 @@ struct ask {
 	size_t scroll;   /* first row of the text that is shown */
 	bool saw_end;    /* the whole text was on the screen */
 	bool takes_keys; /* it has been on the screen long enough */
+	int64_t open_ms; /* since when */
 	bool in_words;   /* a text is typed: own words, why not, or a rule */
 	bool in_rule;
 	struct draft words;

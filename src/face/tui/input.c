@@ -159,7 +159,9 @@ static void redraw(struct tui *t)
 	AUTO_BUF struct buf b = { 0 };
 
 	region_erase(&t->region, &b);
-	cadre_write(t->out, b.p, b.n);
+	buf_addstr(&b, t->typed.n ? "\r\n" : "");
+	buf_clear(&t->typed);
+	cadre_write(t->out, buf_str(&b).p, b.n);
 	tui_changed(t);
 }
 
@@ -355,7 +357,6 @@ void input_action(struct tui *t, enum action action)
 
 static void show_log(struct tui *t, struct str output, bool ok)
 {
-	(void)ok;
 	page_open_text(t, "Agent", output);
 }
 
@@ -422,7 +423,7 @@ void input_key(struct tui *t, const struct key *pressed)
 		translated.shift = false; /* a line feed: typed before the terminal was ours */
 	if (key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)
 		t->unfocused = key->code == KEY_FOCUS_OUT;
-	if (key->code == KEY_POSITION || key->code == KEY_KITTY)
+	if (key->code == KEY_POSITION || key->code == KEY_KITTY || key->code == KEY_LIGHT || key->code == KEY_DARK)
 		probe_key(t, key);
 	else if (key->code == KEY_CLIPBOARD && !t->page && !t->asking)
 		attach_clipboard_bytes(t, key->text);

@@ -87,7 +87,6 @@ static void on_output(struct cadre *c, int fd, void *data)
 	char bytes[16384];
 	ssize_t n = read(fd, bytes, sizeof bytes);
 
-	(void)c;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {

@@ -11,6 +11,7 @@ enum { HINT_MS = 3000, PROGRESS_FIRST_MS = 15000, PROGRESS_MS = 60000, FINISHED_
 
 void plain_init(struct tui *t, bool reader)
 {
+	plain_release(t);
 	t->lines = xcalloc(1, sizeof *t->lines);
 	t->dumb = reader || !term_fits();
 	*t->lines = (struct view){ .face = &face_line,
@@ -326,8 +327,8 @@ static void draw_typed(struct tui *t, const struct draft *d, struct str prompt, 
 	buf_add(&t->typed, now.p, now.n);
 }
 
-/* The input line is not shown during a turn, unless there is something in it. Below it only whole lines are written; between them
- * there may be the agents that run. */
+/* The input line is not shown during a turn, unless there is something in it. Above it only whole lines are written; between them
+ * and it may be the agents that run. */
 void plain_draw(struct tui *t, struct buf *out)
 {
 	AUTO_BUF struct buf prompt = { 0 }, text = { 0 };

@@ -105,6 +105,8 @@ void probe_start(struct tui *t)
 	unsigned column = t->region.at_column + 1;
 
 	buf_addstr(&out, "\033[?u");
+	if (t->osc && t->region.colour == THEME_AUTO && !getenv("COLORFGBG"))
+		buf_addstr(&out, "\033]11;?\033\\");
 	if (t->region.columns >= LEAST_COLUMNS && !t->draft.text.n && !t->asking && !t->page && t->region.shown_count) {
 		buf_addstr(&out, "\033[?2026h");
 		for (size_t i = 0; i < WIDTH_PROBES; i++)
@@ -141,6 +143,8 @@ void probe_key(struct tui *t, const struct key *key)
 {
 	if (key->code == KEY_KITTY) {
 		term_use_kitty();
+	} else if (key->code == KEY_LIGHT || key->code == KEY_DARK) {
+		theme_set_background(key->code == KEY_LIGHT);
 	} else if (t->probes) {
 		unsigned answered = WIDTH_PROBES - t->probes--;
 		t->answers[answered] = key->column > t->probe_column ? key->column - t->probe_column : 0;

@@ -32,8 +32,8 @@ void rows_add_agent(struct tui *t, const struct agent_row *r, bool folded)
 	enum tui_mark mark = r->asks ? MARK_ASKS : !r->ended_ms ? MARK_RUNS : r->failed ? MARK_FAILED : MARK_DONE;
 	AUTO_BUF struct buf b = { 0 };
 
-	styled_addf(row, r->look, "%*s%s%s %s ", (int)MIN(r->depth, (int64_t)6) * 2, "", folded ? "+" : "",
-		    tui_mark(t, mark), r->type);
+	styled_addf(row, look_of_colour(r->colour), "%*s%s%s %s ", (int)MIN(r->depth, (int64_t)6) * 2, "",
+		    folded ? "+" : "", tui_mark(t, mark), r->type);
 	if (r->team[0])
 		styled_addf(row, LOOK_DIM, "@%s ", r->team);
 	styled_add(row, LOOK_PLAIN, str_from(r->title));

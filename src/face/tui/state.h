@@ -4,7 +4,7 @@
 #include <cadre.h>
 #include <sys/types.h>
 #include "face/cli/flag.h"
-#include "face/tui/agents.h"
+#include "face/cli/agents.h"
 #include "face/draft/draft.h"
 #include "face/draft/key.h"
 #include "face/draft/keymap.h"
@@ -213,7 +213,7 @@ void probe_load(void);            /* what it answered the last time */
 void probe_start(struct tui *t);  /* behind the first paint */
 void probe_resize(struct tui *t); /* the window has settled */
 void probe_late(struct tui *t);
-void probe_key(struct tui *t, const struct key *key); /* KEY_POSITION, KEY_KITTY */
+void probe_key(struct tui *t, const struct key *key); /* what it answers */
 
 /* ---- input.c: keys ------------------------------------------------------------------------------------------------- */
 
@@ -328,6 +328,9 @@ void page_open_agents(struct tui *t);
 void roster_add_rows(struct tui *t, struct page *p, size_t room);
 void roster_key(struct tui *t, struct page *p, const struct key *key, char letter);
 void roster_send(struct tui *t, struct page *p);
+const struct agent_row *roster_find(const struct tui *t,
+				    struct str agent);                /* by its id, a member by its name; NULL: none */
+void roster_tell(struct tui *t, const char *agent, const char *text); /* id or name; also /tell */
 
 /* ---- command.c ------------------------------------------------------------------------------------------------------ */
 

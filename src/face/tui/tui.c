@@ -165,7 +165,6 @@ static void on_timer(struct cadre *c, int fd, void *data)
 	struct key key;
 	bool came[TIMER_COUNT];
 
-	(void)c;
 	if (read(fd, &count, sizeof count) < 0)
 		return;
 	for (size_t i = 0; i < TIMER_COUNT; i++) {
@@ -338,7 +337,6 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 	char bytes[READ_BYTES];
 	ssize_t n = read(fd, bytes, sizeof bytes);
 
-	(void)c;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
@@ -376,7 +374,6 @@ static void on_signal(struct cadre *c, int signal, void *data)
 {
 	struct tui *t = data;
 
-	(void)c;
 	switch (signal) {
 	case SIGWINCH:
 		t->resizing = true;
@@ -420,6 +417,7 @@ void tui_read_settings(struct tui *t)
 	t->wraps_itself = str_is(tui_setting(t, "cadre.wrap"), "terminal");
 	t->shows_thinking = str_is(tui_setting(t, "showThinking"), "true");
 	t->osc = !t->lines && (!term || strcmp(term, "linux") != 0); /* its console would print them */
+	paint_set_links(t->osc);
 	t->region.colour = view_wants_colour() && !t->dumb ? theme_find(tui_setting(t, "theme"))
 			   : t->lines                      ? THEME_BARE
 							   : THEME_NONE;

@@ -16,7 +16,6 @@ static void run_help(struct tui *t, const struct slash *slash, struct str rest)
 {
 	AUTO_BUF struct buf b = { 0 };
 
-	(void)slash;
 	if (str_starts(rest, STR("/")))
 		rest = (struct str){ rest.p + 1, rest.n - 1 };
 	for (size_t i = 0; i < slash_count; i++) {
@@ -43,35 +42,6 @@ static void run_cadre(struct tui *t, const struct slash *slash, struct str rest)
 	job_cadre(t, slash->words, rest, NULL);
 }
 
-static const struct agent_row *find_member(const struct tui *t, struct str name)
-{
-	for (const struct agent_row *r = t->agents.first; r; r = r->next)
-		if (r->team[0] && str_is_nocase(name, r->name))
-			return r;
-	return NULL;
-}
-
-/* Of this session if it has one of that name. The text stays one word, however long it is. */
-static void tell_member(struct tui *t, struct str name, struct str text)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const struct agent_row *r = find_member(t, name);
-	const char *to = r ? arena_printf(&a, "%s@%s", r->name, r->team) : arena_str(&a, name).p;
-	const char *const argv[] = { "/proc/self/exe", "tell", to, arena_str(&a, str_trim(text)).p, NULL };
-
-	job_program(t, argv, NULL);
-}
-
-static void run_tell(struct tui *t, const struct slash *slash, struct str rest)
-{
-	struct str name = str_cut(&rest, ' ');
-
-	if (rest.p && str_trim(rest).n)
-		tell_member(t, name, rest);
-	else
-		job_cadre(t, slash->words, name, NULL); /* it says how it is used */
-}
-
 bool command_address(struct tui *t, struct str line)
 {
 	struct str text = { line.p + 1, line.n - 1 }, name = str_cut(&text, ' ');
@@ -83,30 +53,27 @@ bool command_address(struct tui *t, struct str line)
 		job_cadre(t, "tasks", STR(""), NULL);
 		return true;
 	}
-	if (!find_member(t, name) || !text.p || !str_trim(text).n)
+	const struct agent_row *member = roster_find(t, name);
+	if (!member || !member->team[0] || !text.p || !str_trim(text).n)
 		return false;
+	AUTO_FREE char *words = xstrndup(text.p, text.n);
 	feed_prompt(t, line);
-	tell_member(t, name, text);
+	roster_tell(t, member->id, words);
 	return true;
 }
 
 static void run_clear(struct tui *t, const struct slash *slash, struct str rest)
 {
-	(void)slash;
 	tui_want(t, TUI_NEW, rest);
 }
 
 static void run_fork(struct tui *t, const struct slash *slash, struct str rest)
 {
-	(void)slash;
-	(void)rest;
 	tui_want(t, TUI_FORK, str_from(cadre_session_id(t->session)));
 }
 
 static void run_exit(struct tui *t, const struct slash *slash, struct str rest)
 {
-	(void)slash;
-	(void)rest;
 	if (t->agents.running && !t->leave_asked && !t->lines) {
 		t->leave_asked = true;
 		feed_say(t, LOOK_YELLOW,
@@ -127,7 +94,6 @@ static void choose_session(struct tui *t, const char *id)
 
 static void run_resume(struct tui *t, const struct slash *slash, struct str rest)
 {
-	(void)slash;
 	if (rest.n || t->lines) /* the latest */
 		tui_want(t, TUI_OLD, rest);
 	else if (!show_sessions(t, choose_session))
@@ -140,7 +106,6 @@ static void run_rename(struct tui *t, const struct slash *slash, struct str rest
 	struct json_out w = json_out(&request);
 	char why[240] = "";
 
-	(void)slash;
 	json_putf(&w, "{subtype:'rename_session', title:'%.*s'}", STR_ARG(rest));
 	if (!cadre_request(t->session, request.p, request.n, NULL, why, sizeof why)) {
 		feed_foreign(t, LOOK_RED, str_from(why));
@@ -179,7 +144,6 @@ static void write_export(struct tui *t, struct str output, bool ok)
 
 static void run_export(struct tui *t, const struct slash *slash, struct str rest)
 {
-	(void)slash;
 	free(t->export_path);
 	t->export_path = rest.n ? xstrndup(rest.p, rest.n) : NULL;
 	job_cadre(t, "sessions export", str_from(cadre_session_id(t->session)), write_export);
@@ -223,7 +187,6 @@ static void choose_point(struct tui *t, const char *id)
 
 static void preview_point(struct tui *t, struct page *p, const char *id, struct styled *out)
 {
-	(void)p;
 	show_rewind(t, id, true, out);
 }
 
@@ -254,8 +217,6 @@ static void run_rewind(struct tui *t, const struct slash *slash, struct str rest
 {
 	AUTO_BUF struct buf words = { 0 };
 
-	(void)slash;
-	(void)rest;
 	buf_addf(&words, "%s --list", cadre_session_id(t->session));
 	job_cadre(t, "rewind", buf_str(&words), list_points);
 }
@@ -344,8 +305,6 @@ static void run_choice(struct tui *t, const struct slash *slash, struct str rest
 
 static void run_plan(struct tui *t, const struct slash *slash, struct str rest)
 {
-	(void)slash;
-	(void)rest;
 	set_option(t, "permission-mode", "plan");
 }
 
@@ -353,7 +312,6 @@ static void run_thinking(struct tui *t, const struct slash *slash, struct str re
 {
 	char why[240] = "";
 
-	(void)slash;
 	if (str_is(rest, "show") || str_is(rest, "hide"))
 		t->shows_thinking = str_is(rest, "show");
 	else if (cadre_session_set(t->session, "max-thinking-tokens", str_is(rest, "off") ? "0" : NULL, why,
@@ -369,7 +327,6 @@ static void run_add_dir(struct tui *t, const struct slash *slash, struct str res
 {
 	AUTO_FREE char *wish = xstrndup(rest.p, rest.n), *real = rest.n ? realpath(wish, NULL) : NULL;
 
-	(void)slash;
 	set_option(t, "add-dir", real ? real : wish);
 }
 
@@ -421,8 +378,6 @@ static void run_status(struct tui *t, const struct slash *slash, struct str rest
 	static const char *const keys[] = { "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY" };
 	const char *address = getenv("ANTHROPIC_BASE_URL"), *key = "settings or helper";
 
-	(void)slash;
-	(void)rest;
 	for (size_t i = 0; i < COUNT_OF(keys); i++)
 		if (getenv(keys[i]) && *getenv(keys[i])) {
 			key = keys[i];
@@ -440,30 +395,33 @@ static void run_version(struct tui *t, const struct slash *slash, struct str res
 {
 	AUTO_BUF struct buf b = { 0 };
 
-	(void)slash;
-	(void)rest;
 	buf_addf(&b, "cadre %s (protocol " CADRE_PROTOCOL_VERSION ")\n", cadre_version());
 	feed_say(t, LOOK_PLAIN, buf_str(&b));
 }
 
+static void run_tell(struct tui *t, const struct slash *slash, struct str rest)
+{
+	struct str to = str_cut(&rest, ' ');
+	AUTO_FREE char *agent = xstrndup(to.p, to.n), *text = rest.p ? xstrndup(rest.p, rest.n) : NULL;
+
+	if (text && *text)
+		roster_tell(t, agent, text);
+	else
+		tui_note(t, "/tell AGENT TEXT");
+}
+
 static void run_background(struct tui *t, const struct slash *slash, struct str rest)
 {
-	(void)slash;
-	(void)rest;
 	input_action(t, ACTION_BACKGROUND);
 }
 
 static void run_keys(struct tui *t, const struct slash *slash, struct str rest)
 {
-	(void)slash;
-	(void)rest;
 	input_action(t, ACTION_KEYS);
 }
 
 static void run_todo(struct tui *t, const struct slash *slash, struct str rest)
 {
-	(void)slash;
-	(void)rest;
 	t->todo_open = !t->todo_open;
 	if (!t->todo_count)
 		tui_note(t, "there is no list of what is to be done");
@@ -474,8 +432,6 @@ static void run_redraw(struct tui *t, const struct slash *slash, struct str rest
 	AUTO_STYLED struct styled lines = { 0 };
 	struct past past = { .tui = t, .columns = t->region.columns - 1, .out = &lines };
 
-	(void)slash;
-	(void)rest;
 	(void)past_read(&past, cadre_session_file(t->session), t->region.rows);
 	buf_release(&past.title);
 	feed_styled(t, &lines);
@@ -523,8 +479,6 @@ static void run_statusline(struct tui *t, const struct slash *slash, struct str 
 	size_t n = 0;
 	const char *now = cadre_session_setting(t->session, "statusLine", &n);
 
-	(void)slash;
-	(void)rest;
 	feed_foreign(t, LOOK_PLAIN, now ? (struct str){ now, n } : STR("statusLine is not set"));
 	feed_say(
 		t, LOOK_DIM,
@@ -581,8 +535,6 @@ static void choose_memory_file(struct tui *t, const char *path)
 
 static void run_memory(struct tui *t, const struct slash *slash, struct str rest)
 {
-	(void)slash;
-	(void)rest;
 	list_memories(t, "Edit memory", choose_memory_file);
 }
 
@@ -590,7 +542,6 @@ static void run_copy(struct tui *t, const struct slash *slash, struct str rest)
 {
 	uint64_t back = 1;
 
-	(void)slash;
 	if (rest.n && (!str_to_u64(rest, &back) || !back))
 		back = COPIES + 1;
 	const struct buf *text = back <= COPIES ? &t->copies[back - 1] : NULL;
@@ -671,7 +622,7 @@ const struct slash slash_table[] = {
 	{ "stop", "", "AGENT", "end an agent and all below it; all: every agent", run_stop, "stop" },
 	{ "tasks", "", "", "all agents of this session (also Ctrl-T)", run_shown, "tasks" },
 	{ "team", "", "[command]", "teams and their members", run_cadre, "team" },
-	{ "tell", "", "MEMBER TEXT", "a message to a member of a team", run_tell, "tell" },
+	{ "tell", "", "AGENT TEXT", "a message to an agent or a member of a team", run_tell, NULL },
 	{ "theme", "", "[name]", "colours", run_choice, "auto dark light dark-daltonized light-daltonized ansi" },
 	{ "thinking", "", "on|off|show|hide", "whether the model thinks, and whether it is shown", run_thinking, NULL },
 	{ "todo", "", "", "the list of what is to be done: open or closed", run_todo, NULL },

@@ -146,7 +146,8 @@ static void add_group(struct tui *t, const struct roster_row *g)
 	struct styled *row = rows_add(t);
 	AUTO_BUF struct buf b = { 0 };
 
-	styled_addf(row, g->agent->look, "%*s%s %zu %s", (int)MIN(g->agent->depth, (int64_t)6) * 2, "",
+	styled_addf(row, look_of_colour(g->agent->colour), "%*s%s %zu %s", (int)MIN(g->agent->depth, (int64_t)6) * 2,
+		    "",
 		    tui_mark(t, g->asking    ? MARK_ASKS
 				: g->running ? MARK_RUNS
 					     : MARK_DONE),
@@ -207,16 +208,40 @@ static void say_result(struct tui *t, struct str output, bool ok)
 	tui_note(t, ok ? "done" : buf_str(&line).p);
 }
 
+const struct agent_row *roster_find(const struct tui *t, struct str agent)
+{
+	const struct agent_row *r = map_get(&t->agents.by_id, agent);
+
+	for (const struct agent_row *m = t->agents.first; m && !r; m = m->next)
+		if (m->team[0] && str_is_nocase(agent, m->name))
+			r = m;
+	return r;
+}
+
+void roster_tell(struct tui *t, const char *agent, const char *text)
+{
+	const struct agent_row *r = roster_find(t, str_from(agent));
+	bool member = r && r->team[0];
+	AUTO_BUF struct buf to = { 0 };
+	char why[240] = "";
+	int rc = member ? CADRE_NOT_FOUND : cadre_tell(t->session, agent, text, why, sizeof why);
+
+	if (rc != CADRE_NOT_FOUND) {
+		tui_note(t, rc < 0 ? why : "it gets the message at its next step");
+		return;
+	}
+	buf_addf(&to, "%s%s%s", member ? r->name : agent, member ? "@" : "", member ? r->team : "");
+	const char *const argv[] = { "/proc/self/exe", "tell", to.p, text, NULL };
+	job_program(t, argv, say_result);
+}
+
 void roster_send(struct tui *t, struct page *p)
 {
 	const struct roster_row *r = row_at(p);
-	AUTO_BUF struct buf words = { 0 };
 
 	p->writing = false;
-	if (r && !r->group && p->message.n) {
-		buf_addf(&words, "%s " STR_FMT, r->agent->id, STR_ARG(buf_str(&p->message)));
-		job_cadre(t, "team message", buf_str(&words), say_result);
-	}
+	if (r && !r->group && p->message.n)
+		roster_tell(t, r->agent->id, buf_str(&p->message).p);
 	buf_clear(&p->message);
 }
 

@@ -134,14 +134,26 @@ void show_models(struct tui *t, page_choose_fn *choose)
 
 	if (!root)
 		return;
-	struct page *p = page_open_list(t, "Model from the next request on", choose);
+	struct page *p =
+		page_open_list(t, "Model from the next request on; dollars for a million tokens, window", choose);
 	for (EACH(m, list)) {
 		const char *value = json_cstr(json_get(m, "value"), &a),
 			   *id = json_cstr(json_get(m, "resolvedModel"), &a);
 		const char *what = json_cstr(json_get(m, "description"), &a);
 		AUTO_BUF struct buf b = { 0 };
-		buf_addf(&b, "%-12s %s%s%s%s", value, id ? id : "", what ? ": " : "", what ? what : "",
+		const struct json *price = json_get(m, "pricePerMTok");
+		int64_t window = 0;
+		buf_addf(&b, "%-12s %s%s", value, id ? id : "",
 			 id && !strcmp(id, cadre_session_model(t->session)) ? " (now)" : "");
+		if (price)
+			buf_addf(&b, " . $%g in, $%g out", json_double(json_get(price, "input")),
+				 json_double(json_get(price, "output")));
+		if (json_i64(json_get(m, "contextWindow"), &window)) {
+			buf_addstr(&b, " . ");
+			buf_addcount(&b, window);
+		}
+		if (what)
+			buf_addf(&b, ": %s", what);
 		page_add_item(p, str_from(value), buf_str(&b));
 	}
 }
@@ -232,7 +244,6 @@ void show_styles(struct tui *t, page_choose_fn *choose)
 /* What the theme looks like: a difference, code, a question */
 void show_theme(struct tui *t, struct page *p, const char *id, struct styled *out)
 {
-	(void)t;
 	p->screen.colour = view_wants_colour() ? theme_find(str_from(id)) : THEME_NONE;
 	p->screen.columns = 0; /* all rows get the new colours */
 	styled_add(out, LOOK_CYAN, STR("* "));

@@ -21,7 +21,7 @@ const struct cadre_command command_models = {
 		"NAME is a model as --model takes it: sonnet, claude-opus-5-5, ollama/qwen3, work/fast. Without one, test takes\n"
 		"the model of the settings. list --ask adds what the server lists. Places of your own stand in the setting `providers`. A window with '!' is\n"
 		"assumed. test sends 16 tokens at most; --tools adds a second request that must call a tool. It ends with 1 if\n"
-		"a request fails. A catalog counts if a key of the setting modelCatalogKeys has signed it.\n"
+		"a request fails; --save keeps what was learned of a place of yours. A catalog counts if a key of the setting modelCatalogKeys has signed it.\n"
 		"\n"
 		"Examples:\n"
 		"  cadre models test ollama/qwen3 --tools\n"
@@ -40,6 +40,8 @@ const struct cadre_command command_models = {
 			  .help = "With test: a second request, which must call a tool and read its result." },
 			{ "all", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
 			  .help = "With test: the usual model, and every model of the setting providers." },
+			{ "save", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
+			  .help = "With test: write what the server does not take into your setting providers." },
 			{ "ask", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
 			  .help = "With list: also what the server of the place lists." },
 			{ .name = NULL } },

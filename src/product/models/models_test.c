@@ -4,6 +4,7 @@
 #include <openssl/x509.h>
 #include "core/model/head_json.h"
 #include "core/model/http_endpoint.h"
+#include "config/settings/settings_store.h"
 #include "lib/io/file.h"
 
 enum {
@@ -338,6 +339,49 @@ static void trial_other_path(struct model_trial *t, struct endpoint *endpoint, c
 	p->base = address;
 }
 
+/* Writes what was learned beyond `before` into the user's own place. */
+static int save_lessons(struct cadre_call *call, const struct model_trial *t, const struct model_quirks *before,
+			const struct model_quirks *now)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf quirks = { 0 };
+	struct settings_file file = { 0 };
+	const char *cwd, *config;
+
+	if (options_directories(&call->services->options, &a, &cwd, &config, NULL) < 0)
+		return err_set(call->err, ERR_USAGE, "--save needs a configuration directory");
+	const char *path = path_join(&a, config, "settings.json");
+	bool known = settings_file_read(&file, path, call->err) == 0 &&
+		     json_get(json_get(file.root, "providers"), t->place->name);
+	settings_file_release(&file);
+	if (!known)
+		return err_set(call->err, ERR_USAGE, "--save: %s is not a place of providers in %s", t->place->name,
+			       path);
+	const struct wire_quirk *q = t->place->wire->quirks;
+	for (; q && q->name; q++)
+		if (now->bits & q->bit)
+			buf_addf(&quirks, "%s\"%s\"", quirks.n ? ", " : "[", q->name);
+	buf_addstr(&quirks, quirks.n ? "]" : "");
+	const struct {
+		const char *name;
+		bool learned;
+		struct str value;
+	} members[] = { { "quirks", now->bits != before->bits && quirks.n, buf_str(&quirks) },
+			{ "responses", now->wire != before->wire && now->wire == &wire_responses, STR("true") } };
+	unsigned saved = 0;
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		const struct str names[] = { STR("providers"), str_from(t->place->name), STR("models"),
+					     str_from(t->sent), str_from(members[i].name) };
+		if (members[i].learned &&
+		    settings_set_member(path, names, COUNT_OF(names), members[i].value, call->err) < 0)
+			return -(int)call->err->kind;
+		saved += members[i].learned;
+	}
+	report_line(call->report, CADRE_NOTE,
+		    saved ? "What was learned of %s is in %s." : "Nothing new was learned of %s.", t->id, path);
+	return 0;
+}
+
 /* The requests to one model. */
 static int test_model(struct cadre_call *call, const char *name, struct json_out *w)
 {
@@ -360,6 +404,11 @@ static int test_model(struct cadre_call *call, const char *name, struct json_out
 	json_kcstr(w, "provider", t.place->name);
 	json_kcstr(w, "address", address);
 	json_kopen(w, "requests", '[');
+	struct model_quirks *quirks =
+		t.place->wire ? http_endpoint_quirks(CONTAINER_OF(endpoint, struct http_endpoint, endpoint), t.sent)
+			      : NULL;
+	struct model_quirks before = quirks ? *quirks : (struct model_quirks){ 0 };
+	int status = 0;
 	transcript_add(&t.transcript, ROLE_USER, segment_text(STR("Say: yes")));
 	trial_head(&t, false);
 	trial_ask(&t, endpoint);
@@ -370,11 +419,13 @@ static int test_model(struct cadre_call *call, const char *name, struct json_out
 		(void)trial_tools(&t, endpoint, call->report, w, address);
 	json_close(w);
 	json_close(w);
+	if (args_has(&call->args, "save") && quirks && !call->report->bad)
+		status = save_lessons(call, &t, &before, quirks);
 	model_call_reset(&t.call);
 	segment_unref(t.tool_use);
 	transcript_release(&t.transcript);
 	head_unref(t.head);
-	return 0;
+	return status;
 }
 
 /* All models of places of the settings, and the usual one. One that cannot be asked does not hide the others. */

@@ -310,6 +310,21 @@ int cadre_background(struct cadre_session *s, const char *tool_use_id)
 	return moved;
 }
 
+int cadre_tell(struct cadre_session *s, const char *agent, const char *text, char *why, size_t why_size)
+{
+	struct err err = { 0 };
+	char id[UUID_LEN + 1];
+
+	if (!s || !agent || !text || !*text)
+		return CADRE_USAGE;
+	id_uuid(id);
+	struct agent_record *record = agent_tree_record(&s->tree, str_from(agent));
+	int status = !record        ? err_set(&err, ERR_NOT_FOUND, "no agent of this session is called '%s'", agent)
+		     : record->live ? agent_message(record->live, NULL, id, str_from(text), &err)
+				    : agent_continue(record, str_from(text), NULL, true, 0, &err);
+	return api_status(status, &err, why, why_size);
+}
+
 const char *cadre_session_id(const struct cadre_session *s)
 {
 	return s ? s->id : "";

@@ -100,6 +100,18 @@ void wire_put_agents(struct json_out *out, const struct agent_tree *t)
 	json_close(out);
 }
 
+/* Its id; window and price, where they are known */
+static void put_facts(struct json_out *out, const struct places *places, const char *id)
+{
+	struct model_info info = model_find(places, id);
+
+	json_putf(out, "resolvedModel:'%s'", id);
+	if (info.window_source)
+		json_putf(out, "contextWindow:%lld", (long long)info.context);
+	if (info.price_source)
+		json_putf(out, "pricePerMTok:{input:%g, output:%g}", info.price.input, info.price.output);
+}
+
 void wire_put_models(struct json_out *out, const struct services *sv)
 {
 	const struct options *o = &sv->options;
@@ -126,7 +138,7 @@ void wire_put_models(struct json_out *out, const struct services *sv)
 			continue;
 		json_putf(out, "{value:'%s'", value);
 		if (model_resolve_at(&a, places, wish, &id, NULL) == 0)
-			json_kcstr(out, "resolvedModel", id);
+			put_facts(out, places, id);
 		json_putf(out, "displayName:'%s', description:'%s'}",
 			  name             ? name
 			  : models[i].name ? models[i].name
@@ -140,7 +152,8 @@ void wire_put_models(struct json_out *out, const struct services *sv)
 			if (json_str_is(m.key, "*"))
 				continue;
 			const char *name = arena_printf(&a, "%s/%s", place->name, json_cstr(m.key, &a));
-			json_putf(out, "{value:'%s', resolvedModel:'%s', displayName:'%s'", name, name, name);
+			json_putf(out, "{value:'%s', displayName:'%s'", name, name);
+			put_facts(out, places, name);
 			json_putf(out, "description:'of the setting providers'}");
 		}
 	}

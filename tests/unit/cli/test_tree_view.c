@@ -69,7 +69,7 @@ TEST(children_stand_below_their_parents_in_the_order_of_starting)
 				   "      Explore: a1x  3 turns, 1.2 k tokens, Read\n"
 				   "    Explore: a2  0 turns, 0 tokens\n"
 				   "  Explore: b  0 turns, 0 tokens\n");
-	tree_view_release(&t);
+	agents_release(&t.agents);
 }
 
 TEST(a_child_that_ended_is_gone_and_one_that_goes_on_is_there_once)
@@ -83,7 +83,7 @@ TEST(a_child_that_ended_is_gone_and_one_that_goes_on_is_there_once)
 	tell(&t, CADRE_AGENT_STARTED, "b", "", 1);
 
 	CHECK_CSTR(drawn(&t, 100), "  Explore: b  0 turns, 0 tokens\n");
-	tree_view_release(&t);
+	agents_release(&t.agents);
 }
 
 TEST(a_line_never_reaches_the_last_column)
@@ -103,7 +103,7 @@ TEST(a_line_never_reaches_the_last_column)
 	tell(&t, CADRE_AGENT_STARTED, "\xe2\x82\xacxyz", "", 1);
 	for (size_t i = 0; i < COUNT_OF(table); i++)
 		CHECK_CSTR(drawn(&t, table[i].columns), table[i].line);
-	tree_view_release(&t);
+	agents_release(&t.agents);
 }
 
 TEST(many_children_take_eight_lines_and_are_drawn_with_patience)
@@ -122,7 +122,7 @@ TEST(many_children_take_eight_lines_and_are_drawn_with_patience)
 	CHECK(!is_due(&t, &late));
 	late.time_ms = 1000;
 	CHECK(is_due(&t, &late));
-	tree_view_release(&t);
+	agents_release(&t.agents);
 }
 
 TEST(what_was_drawn_is_erased_once)
@@ -139,7 +139,7 @@ TEST(what_was_drawn_is_erased_once)
 	tree_view_erase(&t, &out);
 
 	CHECK_STR(buf_str(&out), "\033[2A\r\033[J");
-	tree_view_release(&t);
+	agents_release(&t.agents);
 }
 
 TEST(colours_are_those_of_the_types_and_foreign_text_is_harmless)
@@ -149,7 +149,7 @@ TEST(colours_are_those_of_the_types_and_foreign_text_is_harmless)
 	tell(&t, CADRE_AGENT_STARTED, "x\033[2J", "", 1);
 
 	CHECK_CSTR(drawn(&t, 80), "  \033[36mExplore: x\\x1b[2J\033[0m\033[2m  0 turns, 0 tokens\033[0m\n");
-	tree_view_release(&t);
+	agents_release(&t.agents);
 }
 
 TEST(the_line_face_shows_the_end_of_a_child_and_not_its_tools)

@@ -12,7 +12,8 @@ static void add_key(struct buf *out, const struct key *k)
 		[KEY_DOWN] = "down",       [KEY_LEFT] = "left",   [KEY_RIGHT] = "right",
 		[KEY_HOME] = "home",       [KEY_END] = "end",     [KEY_PAGE_UP] = "pgup",
 		[KEY_PAGE_DOWN] = "pgdn",  [KEY_FOCUS_IN] = "in", [KEY_FOCUS_OUT] = "out",
-		[KEY_UNKNOWN] = "unknown", [KEY_KITTY] = "kitty",
+		[KEY_UNKNOWN] = "unknown", [KEY_KITTY] = "kitty", [KEY_LIGHT] = "light",
+		[KEY_DARK] = "dark",
 	};
 
 	if (k->code == KEY_MORE)
@@ -90,8 +91,10 @@ TEST(each_sequence_means_the_same_wherever_it_is_cut)
 		{ "\033[118;9u\033[57376u", " <unknown>  <unknown> " },
 		{ "\033[57404u\033[57409u\033[57414u\033[57419u\033[57426u", "5. <enter>  <up>  <delete> " },
 		{ "\033]52;c;aGkh\007x", " <clipboard hi!> x" },
+		{ "\033]11;rgb:ffff/FFFF/dddd\033\\x", " <light> x" },
+		{ "\033]11;rgb:1e1e/1e/2\007x", " <dark> x" },
 		{ "\033]52;c;aGkh\033\\x", " <clipboard hi!> x" },
-		{ "\033]11;rgb:0/0/0\007x", " <unknown> x" },
+		{ "\033]10;rgb:0/0/0\007x", " <unknown> x" },
 		{ "\033]", " <alt+]> " },
 		{ "\033[228u", "\303\244" },
 		{ "\303\244\346\227\245\360\237\230\200", "\303\244\346\227\245\360\237\230\200" },

@@ -58,8 +58,11 @@ TEST(a_theme_decides_what_the_colours_are)
 		{ "light", "\033[0;48;5;194m", "\033[0;38;5;160m" },
 		{ "dark-daltonized", "\033[0;48;5;17m", "\033[0;38;5;208m" },
 		{ "light-daltonized", "\033[0;48;5;153m", "\033[0;38;5;166m" },
+		{ "auto", "\033[0;48;5;194m",
+		  "\033[0;31m" }, /* differences by the background, which was told to be light */
 	};
 
+	theme_set_background(true);
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		AUTO_STYLED struct styled s = { 0 };
 		AUTO_BUF struct buf added = { 0 }, red = { 0 };
@@ -70,13 +73,41 @@ TEST(a_theme_decides_what_the_colours_are)
 		CHECK(str_starts(buf_str(&added), str_from(cases[i].added)));
 		CHECK(str_starts(buf_str(&red), str_from(cases[i].red)));
 	}
+	static const char *const told[][2] = { { "0;default;15", "\033[0;48;5;194m" }, { "15;0", "\033[0;48;5;22m" } };
+	for (size_t i = 0; i < COUNT_OF(told); i++) {
+		AUTO_STYLED struct styled s = { 0 };
+		AUTO_BUF struct buf added = { 0 };
+		setenv("COLORFGBG", told[i][0], 1);
+		styled_add(&s, LOOK_ADDED, STR("a"));
+		styled_write(&s, 0, 1, theme_find(STR("auto")), &added);
+		CHECK(str_starts(buf_str(&added), str_from(told[i][1])));
+	}
 	unsetenv("COLORFGBG");
-	CHECK_INT(theme_find(STR("auto")), THEME_ANSI);
-	setenv("COLORFGBG", "0;default;15", 1);
-	CHECK_INT(theme_find(STR("auto")), THEME_LIGHT);
-	setenv("COLORFGBG", "15;0", 1);
-	CHECK_INT(theme_find(STR("auto")), THEME_DARK);
-	unsetenv("COLORFGBG");
+}
+
+TEST(an_address_that_a_terminal_may_open_is_a_link)
+{
+	static const struct {
+		const char *markdown, *written;
+	} cases[] = {
+		{ "[a](https://b.c/d)", "(\033[0;34m\033]8;;https://b.c/d\033\\https://b.c/d\033]8;;\033\\" },
+		{ "<http://b.c>", "\033[0;4;34m\033]8;;http://b.c\033\\http://b.c\033]8;;\033\\" },
+		{ "[a](javascript:x)", "javascript:x" },
+		{ "[a](https://b.c/\u00e9)", "https://b.c/" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		AUTO_STYLED struct styled s = { 0 };
+		AUTO_BUF struct buf with = { 0 }, without = { 0 };
+		markdown_render(str_from(cases[i].markdown), 60, true, &s);
+		paint_set_links(true);
+		styled_write(&s, 0, s.text.n, THEME_ANSI, &with);
+		paint_set_links(false);
+		styled_write(&s, 0, s.text.n, THEME_ANSI, &without);
+		CHECK(memmem(with.p, with.n, cases[i].written, strlen(cases[i].written)) != NULL);
+		CHECK_INT(memmem(with.p, with.n, "\033]8;", 4) != NULL, i < 2);
+		CHECK(!memmem(without.p, without.n, "\033]8;", 4));
+	}
 }
 
 TEST(looks_are_those_of_the_spans)
@@ -120,7 +151,8 @@ TEST(no_byte_of_a_sequence_comes_out)
 int test_markdown(void)
 {
 	return RUN_TESTS(T(blocks_become_lines), T(prose_is_left_to_the_terminal_if_wanted_and_tables_are_fitted),
-			 T(a_theme_decides_what_the_colours_are), T(looks_are_those_of_the_spans),
+			 T(an_address_that_a_terminal_may_open_is_a_link), T(a_theme_decides_what_the_colours_are),
+			 T(looks_are_those_of_the_spans),
 			 T(a_growing_text_is_complete_up_to_a_blank_line_outside_of_code),
 			 T(no_byte_of_a_sequence_comes_out));
 }

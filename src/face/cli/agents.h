@@ -8,8 +8,7 @@
 struct agent_row {
 	struct agent_row *next;  /* parents before their children */
 	char *id, *title, *type; /* harmless text */
-	char *parent, *model, *worktree, *team, *name;
-	unsigned look;
+	char *parent, *model, *worktree, *team, *name, *colour;
 	int64_t depth, turns, tokens, cost_micros, started_ms, ended_ms; /* ended_ms 0: it runs */
 	struct buf last_tool;
 	bool asks, failed;
@@ -28,6 +27,7 @@ enum { AGENTS_RECENT_MS = 5000 }; /* so long an agent that has ended stays below
 
 void agents_release(struct agents *a);
 bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms); /* true: something changed */
+void agents_remove(struct agents *a, const char *id);
 void agents_set_asking(struct agents *a, const char *id, bool asks);
 /* The order of the rows at the prompt: those that ask, that run, that have ended just now. NULL: there are fewer */
 const struct agent_row *agents_shown(const struct agents *a, size_t index, int64_t now_ms);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * agents.c - what is known about all agents of a session. */
-#include "face/tui/agents.h"
+#include "face/cli/agents.h"
 #include "face/cli/view.h"
-#include "face/screen/paint.h"
 
 static void row_free(struct agent_row *r)
 {
@@ -16,6 +15,7 @@ static void row_free(struct agent_row *r)
 	free(r->worktree);
 	free(r->team);
 	free(r->name);
+	free(r->colour);
 	free(r);
 }
 
@@ -37,14 +37,15 @@ static char *harmless(const char *text)
 	return buf_take(&b, NULL);
 }
 
-static void remove_row(struct agents *a, struct agent_row *gone)
+void agents_remove(struct agents *a, const char *id)
 {
-	struct agent_row **at = &a->first;
+	struct agent_row **at = &a->first, *gone = map_remove(&a->by_id, str_from(id));
 
+	if (!gone)
+		return;
 	while (*at != gone)
 		at = &(*at)->next;
 	*at = gone->next;
-	map_remove(&a->by_id, str_from(gone->id));
 	a->running -= !gone->ended_ms;
 	a->asking -= gone->asks;
 	row_free(gone);
@@ -52,15 +53,9 @@ static void remove_row(struct agents *a, struct agent_row *gone)
 
 static void add_row(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 {
-	struct agent_row *known = map_get(&a->by_id, str_from(cadre_event_agent(e)));
+	agents_remove(a, cadre_event_agent(e)); /* one that was resumed */
 	struct agent_row *above = map_get(&a->by_id, str_from(cadre_event_detail(e, CADRE_DETAIL_PARENT)));
 	struct agent_row **at = above ? &above->next : &a->first;
-
-	if (known == above)
-		above = NULL;
-	if (known) /* one that was resumed */
-		remove_row(a, known);
-	at = above ? &above->next : &a->first;
 	while (*at && (!above || (*at)->depth > above->depth))
 		at = &(*at)->next;
 	struct agent_row *r = xcalloc(1, sizeof *r);
@@ -73,7 +68,7 @@ static void add_row(struct agents *a, const struct cadre_event *e, int64_t now_m
 				 .worktree = harmless(cadre_event_detail(e, CADRE_DETAIL_WORKTREE)),
 				 .team = harmless(cadre_event_detail(e, CADRE_DETAIL_TEAM)),
 				 .name = harmless(cadre_event_detail(e, CADRE_DETAIL_NAME)),
-				 .look = look_of_colour(cadre_event_detail(e, CADRE_DETAIL_COLOR)),
+				 .colour = harmless(cadre_event_detail(e, CADRE_DETAIL_COLOR)),
 				 .depth = cadre_event_figure(e, CADRE_FIGURE_DEPTH),
 				 .started_ms = now_ms };
 	*at = r;
@@ -93,7 +88,8 @@ bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 	r = map_get(&a->by_id, str_from(cadre_event_agent(e)));
 	if (!r)
 		return false;
-	if (kind == CADRE_AGENT_PROGRESS || kind == CADRE_TOOL_ENDED || kind == CADRE_AGENT_ENDED) {
+	bool counts = kind == CADRE_AGENT_PROGRESS || kind == CADRE_TOOL_ENDED || kind == CADRE_AGENT_ENDED;
+	if (counts) {
 		r->turns = cadre_event_figure(e, CADRE_FIGURE_TURNS);
 		r->tokens = cadre_event_figure(e, CADRE_FIGURE_TOKENS);
 		int64_t cost_micros = cadre_event_figure(e, CADRE_FIGURE_COST_MICROS);
@@ -110,7 +106,7 @@ bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 		r->failed = cadre_event_is_error(e);
 		r->state = harmless(cadre_event_detail(e, CADRE_DETAIL_STATE));
 	}
-	return true;
+	return counts || kind == CADRE_AGENT_STARTED;
 }
 
 void agents_set_asking(struct agents *a, const char *id, bool asks)
