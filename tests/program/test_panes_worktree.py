@@ -25,8 +25,7 @@ rule lead shuts down
   call SendMessage {"to": "ann", "message": {"type": "shutdown_request"}}
   call SendMessage {"to": "ben", "message": {"type": "shutdown_request"}}
 rule ann again
-  prompt contains "second-task"
-  turn 1
+  last contains "second-task"
   call Bash {"command": "pwd > again.txt"}
 rule ann works
   prompt contains "Task of ann."
