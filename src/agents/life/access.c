@@ -494,14 +494,6 @@ static const char *const *member_allows(struct agent *a)
 	return rules;
 }
 
-/* Of a member: the mode of the call, or plan mode until the lead has approved its plan. NULL: it has none of its own. */
-static const char *member_mode(const struct agent_member *m)
-{
-	if (!m)
-		return NULL;
-	return m->plan_required && !m->plan_approved ? "plan" : m->mode;
-}
-
 int agent_make_permission(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
@@ -518,7 +510,8 @@ int agent_make_permission(struct agent *a, struct err *err)
 	const struct agent_member *m = a->record->member;
 	if (m && !more)
 		more = member_allows(a);
-	const char *own_mode = member_mode(m);
+	/* Of a member: the mode of the call, or plan mode until the lead has approved its plan. */
+	const char *own_mode = !m ? NULL : m->plan_required && !m->plan_approved ? "plan" : m->mode;
 	const char *mode = own_mode ? own_mode : d && !(m && m->plan_required) ? d->permission_mode : NULL;
 	const char *memory_dir = NULL;
 	if (memory)

@@ -3,8 +3,8 @@
 #include "agents/team/format.h"
 #include <strings.h>
 #include "agents/team/signature.h"
-#include "agents/team/team.h"
 #include "core/store/checkpoint.h"
+#include "lib/base/id.h"
 #include "lib/base/utf8.h"
 
 /* ---- config.json ------------------------------------------------------------------------------------------------- */
@@ -76,14 +76,11 @@ static void put_known(struct json_out *w, const struct json *ours, struct arena 
 	}
 }
 
-static bool name_is(struct str a, struct str b)
-{
-	return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
-}
-
 static bool member_is(const struct json *e, struct str name, struct arena *a)
 {
-	return json_is(e, JSON_OBJECT) && name_is(json_str(json_get(e, "name"), a), name);
+	struct str its = json_str(json_get(e, "name"), a);
+
+	return json_is(e, JSON_OBJECT) && its.n == name.n && strncasecmp(its.p, name.p, name.n) == 0;
 }
 
 /* next: where it probably is, because both lists have mostly the same order; NULL: not known */

@@ -547,13 +547,6 @@ static void on_process_gone(uv_poll_t *poll, int status, int events)
 	pane_kick_session(p);
 }
 
-static bool pane_signal(const struct pane *p, int signal)
-{
-	const struct agent_member *m = p->record->member;
-
-	return m->pid > 1 && m->pid_start && process_start(m->pid) == m->pid_start && kill((pid_t)-m->pid, signal) == 0;
-}
-
 static void on_limit(struct timer *timer)
 {
 	struct pane *p = CONTAINER_OF(timer, struct pane, limit);
@@ -564,7 +557,9 @@ static void on_limit(struct timer *timer)
 		child_kill(p->tmux, SIGKILL);
 		return;
 	}
-	(void)pane_signal(p, p->termed ? SIGKILL : SIGTERM);
+	const struct agent_member *m = p->record->member;
+	if (m->pid > 1 && m->pid_start && process_start(m->pid) == m->pid_start)
+		(void)kill((pid_t)-m->pid, p->termed ? SIGKILL : SIGTERM);
 	if (!p->termed)
 		timer_start(p->all->tree->services->loop, timer, KILL_MS);
 	p->termed = true;

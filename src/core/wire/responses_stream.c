@@ -34,14 +34,6 @@ static void begin_item(struct wire_stream *s, const struct json *item)
 	wire_seal(s, str_from(rest));
 }
 
-/* Reasoning that the server did not encrypt goes back only if its text is there. */
-static bool is_sealable(const struct json *item)
-{
-	const struct json *content = json_get(item, "content");
-
-	return wire_raw(json_get(item, "encrypted_content")).n || (json_is(content, JSON_ARRAY) && content->count);
-}
-
 static void end_item(struct wire_stream *s, const struct json *item, int64_t index)
 {
 	const struct json *type = json_get(item, "type");
@@ -52,7 +44,9 @@ static void end_item(struct wire_stream *s, const struct json *item, int64_t ind
 			put_texts(s, true, json_get(item, "content"));
 		}
 		struct str raw = json_raw(item);
-		if (is_sealable(item))
+		const struct json *content = json_get(item, "content");
+		/* What the server did not encrypt goes back only if its text is there. */
+		if (wire_raw(json_get(item, "encrypted_content")).n || (json_is(content, JSON_ARRAY) && content->count))
 			wire_seal(s, str_from(arena_printf(&s->scratch, ":" STR_FMT, STR_ARG(raw))));
 	} else if (json_str_is(type, "message")) {
 		if (s->item != index)

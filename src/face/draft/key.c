@@ -261,12 +261,6 @@ static void decode_plain(struct keys *k, struct str s, struct key *ret)
 	ret->text = (struct str){ k->one, MIN(s.n, sizeof k->one) };
 }
 
-/* How many bytes the character that starts with c has; 1 for what is not UTF-8. */
-static size_t character_bytes(unsigned char c)
-{
-	return c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
-}
-
 /* Is the sequence in k whole? Then *ret is what it means. is_cut_off: no byte of its character follows */
 static bool sequence_is_whole(struct keys *k, bool is_cut_off, struct key *ret)
 {
@@ -282,7 +276,8 @@ static bool sequence_is_whole(struct keys *k, bool is_cut_off, struct key *ret)
 	if (!at || (k->n > 1 && s[1] != '[' && s[1] != 'O')) { /* a character, with Alt behind an Esc */
 		if (k->n <= at)
 			return false;
-		if (!is_cut_off && k->n - at < character_bytes((unsigned char)s[at]))
+		unsigned char c = (unsigned char)s[at]; /* what is not UTF-8 is a character of one byte */
+		if (!is_cut_off && k->n - at < (c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1))
 			return false;
 		AUTO_BUF struct buf fixed = { 0 };
 		utf8_add_repaired(&fixed, (struct str){ s + at, k->n - at });

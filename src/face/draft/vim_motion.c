@@ -3,11 +3,6 @@
  * functions for words have it; afterwards the cursor is put on a character again. */
 #include "face/draft/vim_int.h"
 
-static size_t column_of(struct str s, size_t at)
-{
-	return cells_width((struct str){ s.p + line_start(s, at), at - line_start(s, at) });
-}
-
 static size_t at_column(struct str s, size_t line, size_t column)
 {
 	struct str text = { s.p + line, line_end(s, line) - line };
@@ -276,7 +271,7 @@ static bool text_object(struct str s, size_t at, bool around, char kind, struct 
 static size_t leave_line(struct vim *v, struct str s, size_t at, size_t line)
 {
 	if (!v->wants)
-		v->want = column_of(s, at);
+		v->want = cells_width((struct str){ s.p + line_start(s, at), at - line_start(s, at) });
 	v->wants = true;
 	return at_column(s, line, v->want);
 }

@@ -116,21 +116,16 @@ static void add_files(struct menu *m, struct str typed)
 	qsort(m->items, m->count, sizeof *m->items, by_text);
 }
 
-static void update_history(struct tui *t, struct menu *m)
-{
-	struct str typed = buf_str(&t->draft.text);
-
-	for (size_t i = t->draft.history_count; i-- > 0 && m->count < MENU_ROWS;)
-		if (!typed.n || str_has(str_from(t->draft.history[i]), typed))
-			menu_add(m, str_from(t->draft.history[i]), "");
-}
-
 void menu_search_history(struct tui *t)
 {
 	if (t->lines)
 		return;
 	history_load(t);
-	update_history(t, menu_new(t, MENU_HISTORY, 0));
+	struct menu *m = menu_new(t, MENU_HISTORY, 0);
+	struct str typed = buf_str(&t->draft.text);
+	for (size_t i = t->draft.history_count; i-- > 0 && m->count < MENU_ROWS;)
+		if (!typed.n || str_has(str_from(t->draft.history[i]), typed))
+			menu_add(m, str_from(t->draft.history[i]), "");
 }
 
 void menu_update(struct tui *t)
