@@ -3,7 +3,7 @@
  * is written is JSON; our members are in it as we said, whatever stood there; others only by a name that may become a path; an entry is
  * added once; the same entry has the same id; a message cannot look like a tag of ours, and a structured one has no sender but that of
  * its envelope; an inbox that is shown has nothing marked as read but what is ours; and a task that is written is read as it was. */
-#include "agents/team/format.h"
+#include "agents/teamfile/format.h"
 #include "agents/team/team.h"
 #include "tools/tasks/todo_list.h"
 

@@ -4,7 +4,7 @@
 #include "agents/team/config_file.h"
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agents/team/format.h"
+#include "agents/teamfile/format.h"
 #include "core/store/state.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agents/team/format.h"
+#include "agents/teamfile/format.h"
 #include "agents/team/mirror.h"
 #include "config/settings/settings.h"
 #include "lib/base/crash.h"

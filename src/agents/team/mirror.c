@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mirror.c - messages that wait for agents of ours. That one was read is seen by looking: while any is shown, four times a second. */
 #include "agents/team/mirror.h"
-#include "agents/team/format.h"
+#include "agents/teamfile/format.h"
 
 enum { LOOK_MS = 250 };
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "agents/team/pane.h"
-#include "agents/team/signature.h"
+#include "agents/teamfile/signature.h"
 #include "config/settings/settings.h"
 #include "core/store/state.h"
 #include "guard/permission/mode.h"

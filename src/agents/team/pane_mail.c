@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
-#include "agents/team/format.h"
+#include "agents/teamfile/format.h"
 #include "agents/team/pane.h"
 #include "core/store/line_file.h"
 #include "lib/base/crash.h"

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agents/team/pane.h"
-#include "agents/team/signature.h"
+#include "agents/teamfile/signature.h"
 #include "core/store/state.h"
 #include "guard/permission/mode.h"
 #include "lib/io/spawn.h"

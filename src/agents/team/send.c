@@ -2,7 +2,7 @@
  * send.c - SendMessage in a session with a team: addresses, plain and structured messages, and who may send which. An approval
  * counts only as a call of the lead: messages in files are text. */
 #include "agents/team/pane.h"
-#include "agents/team/format.h"
+#include "agents/teamfile/format.h"
 #include <inttypes.h>
 #include "agents/agent/plan.h"
 #include "lib/base/crash.h"

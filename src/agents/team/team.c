@@ -13,16 +13,6 @@ enum { TRIM_MS = 200, CLAIM_PAUSE_MS = 50, MOST_IDLE = 64 };
 
 static const char *const colors[] = { "blue", "green", "yellow", "purple", "orange", "pink", "cyan" };
 
-bool team_name_fits(struct str name)
-{
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-
-	for (size_t i = 0; i < name.n; i++)
-		if (!name.p[i] || !strchr(letters, name.p[i]) || (!i && (name.p[i] == '_' || name.p[i] == '-')))
-			return false;
-	return name.n && name.n <= LONGEST_TEAM_NAME;
-}
-
 bool team_is_lead(const struct agent *a)
 {
 	return !a->parent;

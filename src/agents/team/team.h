@@ -2,13 +2,14 @@
  * team.h - a lead and its members: agents that live on after their turn, get messages and share a task list
  * (docs/internals/team.md). The lead is the main agent of the session; a member is a child whose record has a member. */
 #pragma once
+#include "agents/teamfile/format.h"
 #include "agents/subagent/subagent.h"
 #include "agents/agent/record.h"
 #include "lib/json/json_write.h"
 
 #define TEAM_LEAD "team-lead"
 
-enum { LONGEST_TEAM_NAME = 64, MOST_MEMBERS = 1000, LARGEST_MESSAGE = 256 << 10 };
+enum { MOST_MEMBERS = 1000, LARGEST_MESSAGE = 256 << 10 };
 
 struct member_job;
 struct team_files;
@@ -36,7 +37,6 @@ struct team {
 
 /* ---- team.c ---------------------------------------------------------------------------------------------------- */
 
-bool team_name_fits(struct str name);
 /* -ERR_BUSY: the session leads one already, or another live session has the name. note: for the result; may stay empty. */
 int team_create(struct agent_tree *t, const char *name, const char *description, const char *agent_type, bool implicit,
 		struct buf *note, struct err *err);

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: MIT
  * format.c - texts of config.json and of inboxes. */
-#include "agents/team/format.h"
+#include "agents/teamfile/format.h"
 #include <strings.h>
-#include "agents/team/signature.h"
+#include "agents/teamfile/signature.h"
 #include "core/store/checkpoint.h"
 #include "lib/base/id.h"
 #include "lib/base/utf8.h"
+
+bool team_name_fits(struct str name)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+
+	for (size_t i = 0; i < name.n; i++)
+		if (!name.p[i] || !strchr(letters, name.p[i]) || (!i && (name.p[i] == '_' || name.p[i] == '-')))
+			return false;
+	return name.n && name.n <= LONGEST_TEAM_NAME;
+}
 
 /* ---- config.json ------------------------------------------------------------------------------------------------- */
 

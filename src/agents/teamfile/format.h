@@ -6,7 +6,9 @@
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
 
-enum { LARGEST_CONFIG = 4 << 20, LARGEST_INBOX = 64 << 20 };
+enum { LARGEST_CONFIG = 4 << 20, LARGEST_INBOX = 64 << 20, LONGEST_TEAM_NAME = 64 };
+
+bool team_name_fits(struct str name); /* of a team or of a member: letters, digits, _ and -, neither of these first */
 
 /* config.json as it is written: ours, and what others added to theirs (fields that we do not know, members of other programs). A
  * member of theirs with our session id is ours or gone. foreign: names of the others are set in it (value: not NULL). theirs may

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * signature.c - what is signed is a JSON array without blanks: a word, then msg_id, from, timestamp, text, summary, color and
  * from_plugin of the entry, null where there is none. */
-#include "agents/team/signature.h"
+#include "agents/teamfile/signature.h"
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>

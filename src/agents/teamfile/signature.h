@@ -2,7 +2,7 @@
  * signature.h - the lead's signature under entries of an inbox, as members of the current product check it: Ed25519, a key for each
  * member, whose public part the member gets when it is started (--lead-verify-key). */
 #pragma once
-#include "agents/team/format.h"
+#include "agents/teamfile/format.h"
 
 struct evp_pkey_st *lead_key_new(void); /* returns owned; NULL: there is none here */
 void lead_key_free(struct evp_pkey_st *key);
