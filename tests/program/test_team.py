@@ -407,7 +407,7 @@ def a_team_that_was_killed_while_it_was_deleted_is_deleted(lab):
 
 # ---- a coordinator (row 80): one worker is continued, another one is stopped and continued later --------------------------------
 
-WORKERS_POINTS = ("agent_recorded", "agent_prompted", "agent_end_recorded", "end_kept", "notice_queued", "notice_delivered",
+WORKERS_POINTS = ("agent_recorded", "agent_prompted", "agent_end_recorded", "message_end_kept", "notice_queued", "notice_delivered",
                   "call_started", "call_ended", "result_recorded", "request_before_send", "answer_closed", "line_written")
 WORKERS = r"""
 latency 20
@@ -478,7 +478,7 @@ def check_workers(lab, session, where):
 
 
 def workers_of_a_coordinator_that_was_killed_at_any_point_report_each_end_once(lab):
-    kill_everywhere(lab, WORKERS, WORKERS_POINTS, check_workers, '{"coordinator": true}', ("answer_closed", "end_kept"))
+    kill_everywhere(lab, WORKERS, WORKERS_POINTS, check_workers, '{"coordinator": true}', ("answer_closed", "message_end_kept"))
 
 
 if __name__ == "__main__":

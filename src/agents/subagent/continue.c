@@ -150,7 +150,7 @@ static int keep_unread_end(const struct agent_record *record, struct agent *pare
 		if (recorder_queue(&parent->recorder, &(struct queue_line){ .id = id, .text = buf_str(&n->text) },
 				   err) < 0)
 			return -(int)err->kind;
-		crash_point(end_kept);
+		crash_point(message_end_kept);
 	}
 	return 0;
 }

@@ -113,7 +113,8 @@ static void add_files(struct menu *m, struct str typed)
 	}
 	if (d)
 		closedir(d);
-	qsort(m->items, m->count, sizeof *m->items, by_text);
+	if (m->count)
+		qsort(m->items, m->count, sizeof *m->items, by_text);
 }
 
 void menu_search_history(struct tui *t)

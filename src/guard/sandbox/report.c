@@ -35,7 +35,7 @@ static void move_away(struct sandbox_held *held, const char *path, struct buf *o
 	char id[9] = "";
 
 	id_random(id, sizeof id - 1, "0123456789abcdef");
-	const char *to = arena_printf(&held->arena, "%s/%s%s", held->temp_dir, strrchr(path, '/') + 1, id);
+	const char *to = arena_printf(&held->arena, "%s/removed-%s%s", held->temp_dir, id, strrchr(path, '/') + 1);
 	bool moved = rename(path, to) == 0;
 	if (!moved && errno == EXDEV) /* another file system: beside it, under a name that means nothing */
 		moved = rename(path, to = arena_printf(&held->arena, "%s.removed-%s", path, id)) == 0;

@@ -25,7 +25,7 @@
 	X(agent_prompted)      /* its first message is on disk */                                      \
 	X(agent_end_recorded)  /* its end and report are on disk, no notification was queued */        \
 	X(message_queued)      /* a message of another agent is on disk, its sender has no result */   \
-	X(end_kept)            /* an end that was not read is queued before the next run begins */     \
+	X(message_end_kept)    /* an end that was not read is queued before the next run begins */     \
 	X(notice_queued)       /* a notification is queued in memory */                                \
 	X(notice_delivered)    /* the message that carries it is on disk */                            \
 	X(team_recorded)       /* the line of a new team is on disk, the call has no result */         \

@@ -153,6 +153,19 @@ static bool says_refusal(struct str output)
 	return str_has(output, STR("not found")) || str_has(output, STR("No such file"));
 }
 
+/* The first line of one that the other has not */
+static struct str first_difference(const char *before, const char *after)
+{
+	struct str rest = str_from(after);
+
+	while (rest.n) {
+		struct str line = str_cut(&rest, '\n');
+		if (!str_has(str_from(before), line))
+			return line;
+	}
+	return STR("something is gone");
+}
+
 static void check_line(struct worker *w, const struct line *l, const char *before)
 {
 	struct jail *j = &w->jail;
@@ -173,7 +186,8 @@ static void check_line(struct worker *w, const struct line *l, const char *befor
 	else if (w->belief == BELIEF_READS && !w->bare && strcmp(l->effect, "none") != 0 && !says_refusal(output))
 		wrong = "the kernel refused nothing";
 	if (wrong)
-		buf_addf(&w->wrong, "%s: %s\n%.*s\n", wrong, l->command, (int)MIN(output.n, 400), output.p);
+		buf_addf(&w->wrong, "%s: %s\n" STR_FMT "\n%.*s\n", wrong, l->command,
+			 STR_ARG(first_difference(before, after)), (int)MIN(output.n, 400), output.p);
 }
 
 static void run_lines(struct worker *w)
