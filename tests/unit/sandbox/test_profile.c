@@ -324,9 +324,12 @@ static struct host_list random_hosts(struct sandbox_policy *p, unsigned *seed, i
 /* A proxy of the user's, which lets everything pass: what reaches it was allowed. */
 static pid_t start_upstream(const struct jail *j)
 {
+	char buf[512];
 	pid_t pid = fork();
 
-	for (char buf[512]; pid == 0;) {
+	if (pid)
+		return pid;
+	while (true) {
 		struct pollfd at = { j->listener, POLLIN, 0 };
 		(void)poll(&at, 1, -1);
 		int fd = accept(j->listener, NULL, NULL);
@@ -334,7 +337,6 @@ static pid_t start_upstream(const struct jail *j)
 			(void)!write(fd, "HTTP/1.1 200 ok\r\n\r\n", 19);
 		close(fd);
 	}
-	return pid;
 }
 
 TEST(random_hosts_and_sockets_are_as_explained)
