@@ -190,6 +190,7 @@ def a_line_to_a_member_is_the_users_word_to_it(lab):
         s.until("ann has your message")
         s.until(lambda rows: sum("Noted." in r for r in rows) == 3)  # the lead was told that ann had a run
         s.press("/tell ann by the command", "enter")
+        s.until("ann has your message")  # its command is over: one runs at a time
         s.until(lambda rows: sum("Noted." in r for r in rows) == 4)
         s.press("@", "enter")
         s.until(lambda rows: any("[ann]" in r and "idle" in r for r in rows))
