@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Credentials that expire while 200 children work: one renewal per expiry, no failed turn, no secret anywhere.
 
-EXPIRY_S and EXPIRIES in the environment make the test longer: EXPIRY_S=30 EXPIRIES=20 is five minutes with a life of 30 s."""
+EXPIRY_S and EXPIRIES in the environment make the test longer: EXPIRY_S=30 EXPIRIES=20 is five minutes with a life of 30 s.
+THINK_S is how long the model thinks: EXPIRY_S=30 EXPIRIES=480 THINK_S=20 LAB_DEADLINE=9000 is two hours."""
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from mock import Mock, frame, pinned
 
 LIFE_S = float(os.environ.get("EXPIRY_S", "8"))
 EXPIRIES = int(os.environ.get("EXPIRIES", "4"))
+THINK_S = float(os.environ.get("THINK_S", "1.5"))
 CHILDREN = 200
 SECRET, TOKEN = "s3cr" + "et-", "t0k" + "en-"
 
@@ -74,7 +76,8 @@ print(json.dumps({"AccessKeyId": "AK%%d" %% n, "SecretAccessKey": "s3cr" + "et-%
                 return answer(number, *[("Agent", {"description": "w%d" % i, "prompt": "work", "subagent_type": "general-purpose"})
                                         for i in range(CHILDREN)])
             return answer(number, "all done")
-        time.sleep(0.5 + number % 20 / 10)  # models think for different times; this keeps the load low
+        request["raw"] = request["body"] = None  # hours of requests do not fit into memory
+        time.sleep(THINK_S * (0.33 + number % 20 / 15))  # models think for different times; this keeps the load low
         return answer(number, "done") if over else answer(number, ("Bash", {"command": "true"}))
 
     mock = Mock(reply)
