@@ -430,7 +430,7 @@ static void gate_after(struct tool_gate *gate, struct tool_call *call)
 	struct json_out w = json_out(&fields);
 
 	if (!call->policy.apart)
-		agent_activate_skills(a, call);
+		agent_touch(a, call);
 	if (call->cancelled || !gate_has_hooks(a, call, event, &spec)) {
 		tool_call_settle(call);
 		return;

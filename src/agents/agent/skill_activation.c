@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * skill_activation.c - skills that become active when a tool touches a matching path. A directory is searched once, when the
- * agent first touches something in it; all of this is lexical, as the tools name their files. */
+ * skill_activation.c - skills that become active, and instructions that are read, when a tool touches a matching path. A directory is
+ * searched once, when the agent first touches something in it; all of this is lexical, as the tools name their files. */
 #include "agents/agent/skill_use.h"
+#include "agents/agent/context.h"
 #include <limits.h>
 #include "lib/io/file.h"
 #include "core/tool/tool_facts.h"
@@ -18,8 +19,9 @@ struct touch {
 	struct agent *agent;
 	const char *path; /* as the project has it, also of an agent that works in a worktree */
 	bool is_dir;
-	bool found;      /* a directory that no agent had found before */
-	struct map news; /* of active: activated by this touch */
+	bool restored, summarized; /* in an earlier process; before a compaction */
+	bool found;                /* a directory that no agent had found before */
+	struct map news;           /* of active: activated by this touch */
 };
 
 void skill_activation_free(struct skill_activation *w)
@@ -60,17 +62,9 @@ static void activate_entry(struct touch *t, const char *key)
 static void activate_nested(struct touch *t, struct catalog *r, const char *root)
 {
 	AUTO_FREE char *dir = xstrdup(t->path);
-	size_t from = strlen(root) + 1;
 	char *slash = t->is_dir ? dir + strlen(dir) : strrchr(dir, '/');
 
-	if (strlen(dir) <= from)
-		return;
-	for (struct str rest = str_from(dir + from); rest.p;) {
-		struct str part = str_cut(&rest, '/');
-		if (str_is(part, ".git") || str_is(part, ".claude") || str_is(part, "node_modules"))
-			return; /* not written by the project */
-	}
-	for (; slash && slash > dir + from; slash = strrchr(dir, '/')) {
+	for (; slash && slash > dir + strlen(root) + 1; slash = strrchr(dir, '/')) {
 		AUTO_BUF struct buf skills = { 0 };
 		*slash = '\0';
 		if (map_set(&t->agent->activation->dirs, str_from(dir), t->agent))
@@ -91,7 +85,7 @@ static bool wants_below(const struct touch *t, const struct skill *s, const char
 
 	if (path.n <= len || memcmp(path.p, dir, len) != 0 || path.p[len] != '/')
 		return false;
-	return skill_wants_path(s, (struct str){ path.p + len + 1, path.n - len - 1 });
+	return gitignore_covers(&s->path_rules, str_tail(path, len + 1));
 }
 
 /* Patterns are relative to the working directory; those of a project's skill also to the directory that has it. */
@@ -108,25 +102,43 @@ static void activate_by_path(struct touch *t, const struct catalog *r, const cha
 
 /* ---- a touch ----------------------------------------------------------------------------------------------------- */
 
-/* path: as the agent names it. An agent in a worktree has the skills of the project that it is a copy of. */
+/* Directories that the project did not write */
+static bool is_foreign(const char *below)
+{
+	for (struct str rest = str_from(below); rest.p;) {
+		struct str part = str_cut(&rest, '/');
+		if (str_is(part, ".git") || str_is(part, ".claude") || str_is(part, "node_modules"))
+			return true;
+	}
+	return false;
+}
+
+/* path: as the agent names it. An agent in a worktree has skills and instructions of the project that it is a copy of. */
 static void touch_path(struct touch *t, const char *path)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct agent *a = t->agent;
 	struct catalog *r = a->tree->skills.registry;
 	const char *root = a->tree->main.cwd;
+	size_t len = strlen(root);
 
 	const struct agent *in = a;
 	while (in->parent && !in->worktree)
 		in = in->parent;
 	if (in->parent && path_is_inside(path, in->worktree->path))
 		path = arena_printf(&scratch, "%s%s", in->worktree->root, path + strlen(in->worktree->path));
-	if (!path_is_inside(path, root))
+	if (!path_is_inside(path, root) || strlen(path) <= len + 1)
+		return;
+	bool foreign = is_foreign(path + len + 1);
+	if (!t->is_dir && !foreign && !t->summarized)
+		agent_add_path_instructions(a, path, t->restored);
+	if (!r)
 		return;
 	if (!a->activation)
 		a->activation = xcalloc(1, sizeof *a->activation);
 	t->path = path;
-	activate_nested(t, r, root);
+	if (!foreign)
+		activate_nested(t, r, root);
 	if (t->found)
 		catalog_refresh(r);
 	activate_by_path(t, r, root);
@@ -140,15 +152,14 @@ static bool is_news(void *data, const struct catalog_entry *e)
 	       !agent_skill_inactive(t->agent, e);
 }
 
-void agent_activate_skills(struct agent *a, const struct tool_call *call)
+void agent_touch(struct agent *a, const struct tool_call *call)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct touch t = { .agent = a };
 	const struct tool_facts *facts = tool_facts_find(str_from(call->tool->name));
 	struct stat st;
 
-	if (!a->tree->skills.registry || call->is_error || call->cancelled || !facts ||
-	    (facts->kind != SUBJECT_READ && facts->kind != SUBJECT_EDIT))
+	if (call->is_error || call->cancelled || !facts || (facts->kind != SUBJECT_READ && facts->kind != SUBJECT_EDIT))
 		return;
 	struct str subject = json_str(json_get(call->input, facts->primary), &scratch);
 	if (!subject.n)
@@ -161,12 +172,11 @@ void agent_activate_skills(struct agent *a, const struct tool_call *call)
 	map_release(&t.news);
 }
 
-void agent_restore_activation(struct agent *a, const char *path)
+void agent_restore_touch(struct agent *a, const char *path, bool summarized)
 {
-	struct touch t = { .agent = a };
+	struct touch t = { .agent = a, .restored = true, .summarized = summarized };
 
-	if (a->tree->skills.registry)
-		touch_path(&t, path);
+	touch_path(&t, path);
 	map_release(&t.news);
 }
 

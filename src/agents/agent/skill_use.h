@@ -74,10 +74,11 @@ int agent_preload(struct agent *a, struct err *err); /* a step of life[] */
 
 struct skill_activation; /* directories and skills that an agent has touched; owned by it, NULL: none */
 
-/* The call has succeeded. The next request lists the skills that it activates. */
-void agent_activate_skills(struct agent *a, const struct tool_call *call);
-/* A file that the agent touched in an earlier process: the next list of skills has its skills. */
-void agent_restore_activation(struct agent *a, const char *path);
+/* The call has succeeded. The next request lists the skills that it activates, and has the instructions for its file. */
+void agent_touch(struct agent *a, const struct tool_call *call);
+/* A file that the agent touched in an earlier process: the next list of skills has its skills. summarized: before a compaction,
+ * so its instructions are not in the conversation any more. */
+void agent_restore_touch(struct agent *a, const char *path, bool summarized);
 bool agent_skill_inactive(const struct agent *a, const struct catalog_entry *e);
 void skill_activation_free(struct skill_activation *w);
 

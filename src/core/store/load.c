@@ -342,7 +342,7 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	for (size_t i = 0; i < r.count; i++) {
 		const struct line *l = &r.lines[i];
 		if (l->trace && (l->keep || (compacted && l < root)))
-			replay_trace(replay, l->trace);
+			replay_trace(replay, l->trace, !l->keep);
 		if (!l->keep)
 			continue;
 		if (replay->stop && atomic_load(replay->stop))
