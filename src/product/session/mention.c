@@ -7,6 +7,7 @@
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "guard/permission/permission.h"
+#include "agents/agent/skill_use.h"
 
 enum { MOST_NAMES = 1000, MOST_BYTES = 400 * 1024 };
 
@@ -210,6 +211,9 @@ int session_add_mentions(struct cadre_session *s, struct err *err)
 		blocks[i] = segment_text(buf_str(&out));
 	}
 	int status = query_add_user(&s->tree.main.query, blocks, m->count, true, err);
+	for (size_t i = 0; i < m->count; i++)
+		if (m->list[i].call)
+			agent_touch(&s->tree.main, m->list[i].call);
 	session_drop_mentions(s);
 	return status;
 }
