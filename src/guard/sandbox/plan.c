@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
-#include "lib/io/landlock.h"
+#include "lib/confine/landlock.h"
 #include "guard/permission/resolved_path.h"
 #include "guard/sandbox/sandbox_int.h"
 

@@ -7,7 +7,7 @@
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
-#include "lib/io/landlock.h"
+#include "lib/confine/landlock.h"
 #include "guard/permission/rule_pattern.h"
 #include "guard/sandbox/sandbox_int.h"
 #include "guard/shell/shell_command.h"

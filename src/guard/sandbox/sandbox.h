@@ -10,7 +10,7 @@
  *     sandbox_held_free(held) */
 #pragma once
 #include "core/tool/tool.h"
-#include "lib/io/confine.h"
+#include "lib/confine/confine.h"
 #include "guard/permission/permission.h"
 #include "guard/sandbox/policy.h"
 #include "guard/sandbox/profile.h"

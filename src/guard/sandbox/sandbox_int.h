@@ -2,8 +2,8 @@
  * sandbox_int.h - shared by the files of this room. */
 #pragma once
 #include "lib/base/buf.h"
-#include "lib/io/cell.h"
-#include "lib/io/seccomp.h"
+#include "lib/confine/cell.h"
+#include "lib/confine/seccomp.h"
 #include "guard/sandbox/sandbox.h"
 
 struct proxy;

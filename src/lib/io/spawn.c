@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "lib/base/id.h"
-#include "lib/io/confine.h"
+#include "lib/confine/confine.h"
 #include "lib/io/spawn_int.h"
 
 enum { CHILD_NOFILE = 1024, SIGNAL_COUNT = 64, MARK_MAX = 512, WORKER_STACK = 32 * 1024 };

@@ -2,7 +2,7 @@
  * cell.c - making a cell, and the steps of a child that enters it (confine.h). Process 1 is a fork, because libcadre may
  * live in a host that installs no second program; it cannot be traced or read by processes in the cell, because its memory
  * belongs to the user namespace outside. */
-#include "lib/io/cell.h"
+#include "lib/confine/cell.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "lib/io/confine.h"
+#include "lib/confine/confine.h"
 
 /* They are entered in this order: the first gives the right to enter the others. */
 enum cell_namespace { CELL_USER, CELL_PID, CELL_NET, CELL_IPC, CELL_MOUNT, CELL_NAMESPACES };

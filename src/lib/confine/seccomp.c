@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * seccomp.c - the filter as a table: a call and its answer. Calls of other architectures (32 bit, x32) are refused. */
-#include "lib/io/seccomp.h"
+#include "lib/confine/seccomp.h"
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
