@@ -449,6 +449,16 @@ static int make_main_permission(struct agent *a, struct err *err)
 	const struct services *sv = a->tree->services;
 	struct permission *p = &a->permission;
 
+	/* Settings, definitions, records of agents, plugins: who writes there decides what later sessions may do. */
+	const char *plugins = getenv("CLAUDE_CODE_PLUGIN_CACHE_DIR");
+	AUTO_FREE char *real = realpath(a->tree->config_dir, NULL);
+	const char **own = arena_calloc(a->tree->arena, 4 * sizeof *own);
+	own[0] = a->tree->config_dir;
+	if (real && strcmp(real, own[0]) != 0)
+		own[1] = arena_strdup(a->tree->arena, real);
+	if (plugins && plugins[0])
+		own[own[1] ? 2 : 1] = path_absolute(a->tree->arena, a->cwd, str_from(plugins));
+	p->own_dirs = own;
 	p->can_ask = options_can_ask(&sv->options);
 	p->root = a->cwd;
 	p->dirs = a->env.dirs;

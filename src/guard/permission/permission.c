@@ -264,6 +264,22 @@ bool permission_names_host(const struct permission *p, struct str host)
 	return false;
 }
 
+/* Worktrees are made to be written, also if the configuration is that of a project. */
+bool permission_is_own(const struct permission *p, const char *path)
+{
+	const char *const *dirs = permission_main(p)->own_dirs;
+	struct str below;
+
+	for (; dirs && *dirs; dirs++) {
+		if (!path_relative(path, *dirs, &below))
+			continue;
+		struct str first = str_cut(&below, '/');
+		if (!str_is(first, "worktrees") || !below.n)
+			return true;
+	}
+	return false;
+}
+
 const char *permission_main_path(const struct permission *p, struct arena *a, const char *path)
 {
 	struct str relative;
