@@ -515,6 +515,79 @@ def a_session_that_is_cleared_leaves_its_team_suspended_and_the_new_one_has_none
     assert pathlib.Path(lab.work, "ran").read_text() == "x\n"  # what was cut off is not begun again
 
 
+SET_BACK = r"""
+rule looks
+  agent main
+  last contains "Who is there"
+  call ListAgents {}
+  call SendMessage {"to": "ben", "message": "come back"}
+""" + MAKES + r"""
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Say it", "name": "ann"}
+  call TaskCreate {"subject": "first", "description": "do it"}
+rule adds
+  agent main
+  last contains "Add ben"
+  call Agent {"description": "B", "prompt": "Be busy", "name": "ben"}
+  call Agent {"description": "C", "prompt": "Be busy", "run_in_background": true}
+rule lead
+  agent main
+  text Noted.
+rule ben claims
+  agent ben@alpha
+  turn 1
+  call TaskUpdate {"taskId": "1", "status": "in_progress"}
+rule busy
+  prompt contains "Be busy"
+  call Bash {"command": "echo x >> ran; until [ -f never ]; do sleep 0.02; done", "description": "work", "timeout": 600000}
+rule member
+  text I am here.
+"""
+
+
+def a_conversation_that_is_set_back_stops_who_came_later_and_keeps_who_was_there(lab):
+    lab.model(SET_BACK)
+    session = str(uuid.uuid4())
+    client = Client(lab, "--session-id", session, "--allowedTools=Bash", env=TEAMS)
+    for prompt in ("Hello", PROMPT):
+        client.say(prompt)
+        client.run.frame("result")
+    client.say("Add ben")
+    ran, task = pathlib.Path(lab.work, "ran"), config(lab) / "tasks/alpha/1.json"
+    wait_until(lambda: ran.exists() and ran.read_text() == "x\nx\n", "they do not work")
+    client.run.kill()
+    client.run.wait()
+    lab.wait_for_nobody()
+    lines = transcripts(lab, session)[0].lines
+    assert read_json(task)["owner"] == "ben"
+    said = [line["uuid"] for line in lines if line["type"] == "assistant" and line["message"]["content"][0]["type"] == "text"]
+
+    def resumed(*more):
+        done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--allowedTools=Bash", "--resume", session, *more,
+                         "Who is there", env=TEAMS)
+        assert done.code == 0, done
+        return done, [b["content"] for f in done.frames() if f["type"] == "user" and not f.get("parent_tool_use_id")
+                      for b in f["message"]["content"] if b["type"] == "tool_result"]
+    done, (listed, sent) = resumed("--resume-session-at", said[1])
+    notes = [f["content"] for f in done.frames() if f.get("subtype") == "informational"]
+    assert len(notes) == 1 and re.fullmatch(r"the conversation was set back: agents that were started later are stopped: (ben, C|C, ben)", notes[0]), notes
+    assert "ann [" in listed and "ben [" not in listed and "stays stopped" in sent, (listed, sent)
+    stopped = [f["summary"] for f in done.frames() if f.get("subtype") == "task_notification" and f["status"] == "stopped"]
+    assert len(stopped) == 1, stopped
+    assert "owner" not in read_json(task) and read_json(task)["status"] == "pending", read_json(task)
+    assert ran.read_text() == "x\nx\n", "what was stopped worked again"
+    again, (listed, sent) = resumed()  # and for good
+    assert "ben [" not in listed and "Subagents" not in listed and "stays stopped" in sent and ran.read_text() == "x\nx\n", (listed, sent)
+    done, (listed, sent) = resumed("--resume-session-at", said[0])
+    notes = [f["content"] for f in done.frames() if f.get("subtype") == "informational"]
+    assert len(notes) == 1 and re.match(r"the conversation was set back: team alpha, .* is deleted; its open tasks are in ", notes[0]), notes
+    assert "leads team" not in listed and not (config(lab) / "teams/alpha").exists() and not task.exists(), listed
+    assert "leads team" not in resumed()[1][0]
+
+
 # ---- questions and interrupts (rows 47, 59, 60) ------------------------------------------------------------------------------------
 
 def questions_of_members_reach_the_host_with_their_ids_and_each_gets_its_own_answer(lab):
@@ -757,6 +830,7 @@ if __name__ == "__main__":
          each_message_of_a_storm_arrives_once_although_the_process_is_killed_again_and_again,
          after_a_kill_the_team_is_as_it_was,
          a_transcript_of_a_member_that_takes_long_to_read_does_not_hold_up_its_lead,
+         a_conversation_that_is_set_back_stops_who_came_later_and_keeps_who_was_there,
          a_session_that_is_cleared_leaves_its_team_suspended_and_the_new_one_has_none,
          a_fork_of_the_session_has_no_team_and_the_team_stays_with_its_origin,
          questions_of_members_reach_the_host_with_their_ids_and_each_gets_its_own_answer,
