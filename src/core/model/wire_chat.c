@@ -289,11 +289,10 @@ static bool chat_feed(struct http_call *c, const char *p, size_t n)
 {
 	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
 
-	if (!model_call_is_stream(c->call, p, n)) {
-		buf_add(&c->call->error_body, p, n);
-		return true;
-	}
-	wire_stream_feed(&x->stream, p, n);
+	struct str bytes = { p, n };
+
+	if (model_call_is_stream(c->call, &bytes))
+		wire_stream_feed(&x->stream, bytes.p, bytes.n);
 	return !c->call->answer.failure.kind;
 }
 

@@ -190,7 +190,7 @@ struct wire_stream {
 	const char *stop_reason; /* Messages API stop reason; NULL: none yet */
 	struct buf refusal;      /* its own words */
 	struct usage usage;
-	bool has_usage, over;
+	bool has_usage, over, ending;
 	/* Chat */
 	enum { THINK_FIRST, THINK_INSIDE, THINK_OVER } think; /* of <think>...</think> in front of the text */
 	struct buf held;                                      /* what may be one of these tags, or a part of it */
@@ -203,7 +203,7 @@ void wire_stream_init(struct wire_stream *s, const struct wire_form *form, struc
 void wire_stream_feed(struct wire_stream *s, const char *p, size_t n); /* after a failure it does nothing */
 /* A non-streamed answer, one JSON object. False: not an answer. */
 bool wire_stream_whole(struct wire_stream *s, struct str json);
-/* The end of the stream: closes an answer that has a stop reason. */
+/* The end of the stream: takes an event that lacks its blank line, and closes an answer that has a stop reason. */
 void wire_stream_end(struct wire_stream *s);
 void wire_stream_release(struct wire_stream *s);
 
