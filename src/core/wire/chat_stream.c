@@ -3,6 +3,13 @@
  * are used once, unknown ones are skipped. */
 #include "core/wire/wire.h"
 
+/* Reasoning belongs to the server and model that it came from, and goes back in the member that it came in. */
+static void seal_reasoning(struct wire_stream *s, const char *field)
+{
+	if (s->open == WIRE_THINKING && !s->seal.n)
+		wire_seal(s, str_from(arena_printf(&s->scratch, "{\"field\":\"%s\"}", field)));
+}
+
 /* Templates without a parser leave what a model thought in front of its text, between two tags. A tag may come in pieces: what
  * can be the beginning of one is held. */
 static void add_text(struct wire_stream *s, const struct json *piece)
@@ -27,8 +34,10 @@ static void add_text(struct wire_stream *s, const struct json *piece)
 			s->think = THINK_OVER; /* it begins with something else */
 			break;
 		}
-		if (s->think == THINK_INSIDE)
+		if (s->think == THINK_INSIDE) {
 			wire_text(s, true, (struct str){ held.p, before });
+			seal_reasoning(s, "content");
+		}
 		if (at || s->think == THINK_INSIDE)
 			buf_drop(&s->held, before + (at ? tag.n : 0));
 		if (!at)
@@ -85,6 +94,7 @@ static void add_content(struct wire_stream *s, bool thinking, const struct json 
 			add_content(s, true, json_get(part, json_get(part, "thinking") ? "thinking" : "text"));
 		else
 			wire_piece(s, thinking, json_is(part, JSON_STRING) ? part : json_get(part, "text"));
+		seal_reasoning(s, "content");
 		buf_add(&s->refusal, refusal.p, refusal.n);
 	}
 }
@@ -227,7 +237,9 @@ void chat_take(struct wire_stream *s, const struct json *chunk)
 		delta = json_get(choice, "message"); /* an answer that came whole */
 	const struct json *reasoning = json_get(delta, "reasoning_content");
 	struct str refusal = json_str(json_get(delta, "refusal"), &s->scratch);
-	wire_piece(s, true, wire_raw(reasoning).n ? reasoning : json_get(delta, "reasoning"));
+	const char *field = wire_raw(reasoning).n ? "reasoning_content" : "reasoning";
+	wire_piece(s, true, json_get(delta, field));
+	seal_reasoning(s, field);
 	add_details(s, json_get(delta, "reasoning_details"));
 	add_content(s, false, json_get(delta, "content"));
 	const struct json *pieces = json_get(delta, "tool_calls");

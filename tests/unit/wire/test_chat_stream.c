@@ -18,6 +18,8 @@
 	"\"prompt_tokens_details\":{\"cached_tokens\":6}}}\n\n"
 #define DONE           "data: [DONE]\n\n"
 #define A_BLOCK(text)  "{\"type\":\"text\",\"text\":\"" text "\"}\n"
+#define A_THOUGHT(text, field) "{\"type\":\"thinking\",\"thinking\":\"" text "\",\"signature\":\"chat:" TEST_ORIGIN \
+	":{\\\"field\\\":\\\"" field "\\\"}\"}\n"
 #define A_CALL(id, input) "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"Read\",\"input\":" input "}\n"
 
 /* expected: deltas, then blocks, a line each, then how it ended. */
@@ -59,14 +61,14 @@ static const struct {
 	  "text<a>" A_BLOCK("a") "refusal complete 4+6/4" },
 	{ "a refusal", DELTA("{\"refusal\":\"No.\"}") FINISH("stop") USAGE, "refusal complete 4+6/4" },
 	{ "reasoning, then text", DELTA("{\"reasoning_content\":\"hm\"}") DELTA("{\"reasoning\":\"m\"}") TEXT("a")
-	  FINISH("stop") USAGE, "thinking<hm>thinking<m>{\"type\":\"thinking\",\"thinking\":\"hmm\",\"signature\":\"\"}\n"
+	  FINISH("stop") USAGE, "thinking<hm>thinking<m>" A_THOUGHT("hmm", "reasoning_content") ""
 	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
 	{ "a list of parts", DELTA("{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"b\"},\"c\","
 	  "{\"type\":\"image\"},7]}") TEXT("d") FINISH("stop") USAGE,
 	  "text<a>text<b>text<c>text<d>" A_BLOCK("abcd") "end_turn complete 4+6/4" },
 	{ "thoughts among the parts", DELTA("{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"hm\"}]},"
 	  "{\"type\":\"reasoning\",\"text\":\"m\"},{\"type\":\"text\",\"text\":\"a\"}]}") FINISH("stop") USAGE,
-	  "thinking<hm>thinking<m>{\"type\":\"thinking\",\"thinking\":\"hmm\",\"signature\":\"\"}\n"
+	  "thinking<hm>thinking<m>" A_THOUGHT("hmm", "content") ""
 	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
 	{ "a refusal among the parts", DELTA("{\"content\":[{\"type\":\"refusal\",\"refusal\":\"No.\"}]}") FINISH("stop") USAGE,
 	  "refusal complete 4+6/4" },
@@ -120,7 +122,7 @@ static const struct {
 	  "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":2}}\n\n"
 	  "data: {\"choices\":[{\"delta\":{}}],\"usage\":null}\n\n" DONE, "text<a>" A_BLOCK("a") "end_turn complete 10+0/2" },
 	{ "reasoning under both names", DELTA("{\"reasoning_content\":\"\",\"reasoning\":\"hm\"}") DELTA("{\"reasoning_content\":\"m\",\"reasoning\":\"m\"}")
-	  FINISH("stop") USAGE, "thinking<hm>thinking<m>{\"type\":\"thinking\",\"thinking\":\"hmm\",\"signature\":\"\"}\nend_turn complete 4+6/4" },
+	  FINISH("stop") USAGE, "thinking<hm>thinking<m>" A_THOUGHT("hmm", "reasoning") "end_turn complete 4+6/4" },
 	{ "another word for the limit", TEXT("a") FINISH("MAX_TOKENS") USAGE, "text<a>" A_BLOCK("a") "max_tokens complete 4+6/4" },
 	{ "an error without its member", "data: {\"object\":\"error\",\"message\":\"long\",\"type\":\"BadRequestError\",\"code\":400}\n\n",
 	  " event 400: 400 BadRequestError: long" },
