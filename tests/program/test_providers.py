@@ -229,6 +229,28 @@ def reasoning_goes_back_to_a_server_that_wants_it(lab):
     assert answers[0]["reasoning_content"] == "I \"think\"\nhard", answers
 
 
+def reasoning_of_chat_goes_back_to_its_place_and_model_only(lab):
+    """In the member that it came in, where a local server uses it; elsewhere an empty one at most. Also after a resume."""
+    def reply(n, request):
+        thinks = delta(reasoning="hm") if n == 1 else delta(content="")
+        if n == 1:
+            return 200, SSE, chunks(thinks, delta(tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": {
+                "name": "Bash", "arguments": json.dumps({"command": "true"})}}]), delta("tool_calls"))
+        return said("x") if request["body"] else (404, {}, "")
+
+    def reasoning_in(mock):
+        return [(m.get("reasoning"), m.get("reasoning_content")) for m in mock.bodies()[-1]["messages"] if m["role"] == "assistant"]
+
+    home, other = Mock(lambda n, r: reply(sum(b is not None for b in home.bodies()), r) if r["body"] else (404, {}, "")), Mock(lambda n, r: said("y"))
+    settings = json.dumps({"providers": {"other": {"wire": "chat", "baseUrl": other.url, "quirks": ["echo"]}}})
+    lab.env["VLLM_BASE_URL"] = home.url
+    first = result(lab.cadre("-p", "--model", "vllm/m1", "--allowedTools", "Bash", "--output-format", "json", "hi"))
+    assert first["result"] == "x" and reasoning_in(home) == [("hm", None)], home.bodies()[-1]["messages"]
+    for model, mock, expected in (("vllm/m2", home, (None, None)), ("other/m1", other, (None, "")), ("vllm/m1", home, ("hm", None))):
+        done = lab.cadre("-p", "--resume", first["session_id"], "--model", model, "--settings", settings, "more")
+        assert done.code == 0 and reasoning_in(mock)[0] == expected, (model, done, reasoning_in(mock))
+
+
 def usage_is_read_in_every_dialect(lab):
     for usage, expected in (({"prompt_tokens": 10, "completion_tokens": 2, "prompt_cache_hit_tokens": 8}, (2, 8, 2)),
                             ({"prompt_tokens": 10, "completion_tokens": 2, "cached_tokens": 4}, (6, 4, 2)),

@@ -128,7 +128,7 @@ int64_t credential_renewal_ms(int64_t ends_ms)
 /* A refresh command may help: once per fetch. */
 void credential_failed(struct credential *c, const char *fmt, ...)
 {
-	char text[200];
+	char text[sizeof c->failure.text];
 	va_list ap;
 
 	va_start(ap, fmt);

@@ -63,7 +63,7 @@ struct model_call {
 	struct failure failure;
 	char request_id[64];
 	char gateway_id[64]; /* apim-request-id of Azure, which its support wants as well */
-	char error_type[64]; /* x-amzn-errortype; empty: none */
+	char error_type[64]; /* x-amzn-errortype, or location; empty: none */
 	int64_t server_ms;   /* the time of its clock; 0: it did not say */
 	int64_t hold_ms;     /* time until the server's limits reset; 0: not exhausted */
 	/* the provider's own */
@@ -72,7 +72,7 @@ struct model_call {
 	int status;
 	bool is_stream;
 	bool is_frames;     /* the content type is that of event_stream.h */
-	bool may_be_stream; /* the content type says nothing: the first bytes decide */
+	bool may_be_stream; /* neither the content type nor the first bytes have decided yet */
 	bool limit_empty, running, cancelled;
 	unsigned empty_limits; /* x-ratelimit-remaining-*: 1 requests, 2 tokens */
 };
@@ -82,8 +82,9 @@ void model_call_cancel(struct model_call *call);
 void model_call_reset(struct model_call *call); /* frees what the answer held; not while running */
 /* For providers: the end of the response; sets failure from status, transport and answer, and reports. */
 void model_call_finish(struct model_call *call, enum failure_kind transport, const char *text);
-/* For providers: whether the answer is an event stream; p: bytes from its beginning. */
-bool model_call_is_stream(struct model_call *call, const char *p, size_t n);
+/* For providers: whether the answer is an event stream, by its type or its first bytes. They are kept in error_body until that is clear,
+ * and for good if it is none. *bytes: those of the answer that came; then with the ones that were kept. */
+bool model_call_is_stream(struct model_call *call, struct str *bytes);
 /* For providers: a response header. */
 void model_call_header(struct model_call *call, struct str name, struct str value);
 
