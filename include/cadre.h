@@ -219,11 +219,13 @@ CADRE_API const char *cadre_event_name(const struct cadre_event *e);  /* "" if t
 CADRE_API const char *cadre_event_id(const struct cadre_event *e);
 CADRE_API const char *cadre_event_text(const struct cadre_event *e, size_t *ret_n);
 CADRE_API int cadre_event_is_error(const struct cadre_event *e);
-/* Of CADRE_PERMISSION_ASKED: why it is asked (""), the i-th rule that would allow this call (NULL: no more), and
- * whether CADRE_ACCEPT_EDITS is possible. */
+/* Of CADRE_PERMISSION_ASKED: why it is asked (""), the i-th rule that would allow this call (NULL: no more),
+ * whether CADRE_ACCEPT_EDITS is possible, and what an edit would change: a JSON object with filePath and structuredPatch, as
+ * the result of Edit has them ("": it is no edit, or cannot be applied). */
 CADRE_API const char *cadre_event_why(const struct cadre_event *e);
 CADRE_API const char *cadre_event_rule(const struct cadre_event *e, size_t i);
 CADRE_API int cadre_event_offers_edits(const struct cadre_event *e);
+CADRE_API const char *cadre_event_patch(const struct cadre_event *e, size_t *ret_n);
 /* Of CADRE_QUESTION_ASKED and CADRE_ELICITATION_ASKED: the i-th question, whether several answers may be chosen, and
  * its k-th choice with a description (ret_meaning may be NULL). NULL: no more. An answer may always be another text. */
 CADRE_API const char *cadre_event_question(const struct cadre_event *e, size_t i);

@@ -189,7 +189,9 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark);
 
 /* ---- diff.c, todo.c -------------------------------------------------------------------------------------------------- */
 
-void diff_paint(struct tui *t, const struct json *patch, struct styled *s, size_t *ret_added, size_t *ret_removed);
+/* Appends hunks as they are in structuredPatch, at most so many rows. */
+void diff_paint(struct tui *t, const struct json *patch, size_t most, struct styled *s, size_t *ret_added,
+		size_t *ret_removed);
 void diff_open(struct tui *t);                                 /* a view: what differs from the last commit */
 void todo_message(struct tui *t, const struct cadre_event *e); /* of the main agent */
 void todo_created(struct tui *t, struct str result);
