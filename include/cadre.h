@@ -170,9 +170,8 @@ CADRE_API const char *cadre_session_file(const struct cadre_session *s); /* its 
 CADRE_API const char *cadre_session_setting(const struct cadre_session *s, const char *path, size_t *ret_n);
 /* A control request of the stream-json protocol without a wire, {"subtype":"get_context_usage"}, for those that are answered at
  * once: apply_flag_settings, get_context_usage, get_hooks_listing, get_session_cost, get_settings, get_task_output, get_usage,
- * list_models, list_permission_rules, mcp_status, reload_output_styles, reload_skills, rename_session, rewind_files,
- * update_settings. The answer is a JSON object,
- * borrowed until the next request of this session. NULL: refused, see why. */
+ * list_mentions, list_models, list_permission_rules, mcp_status, reload_output_styles, reload_skills, rename_session,
+ * rewind_files, update_settings. The answer is a JSON object, borrowed until the next request of this session. NULL: refused, see why. */
 CADRE_API const char *cadre_request(struct cadre_session *s, const char *request, size_t n, size_t *ret_n, char *why,
 				    size_t why_size);
 

@@ -86,9 +86,10 @@ struct tui {
 	int64_t drawn_ms, key_ms;
 	struct buf note; /* for a moment in the status row */
 	bool history_read;
-	struct map skills; /* name -> what it does; owned texts */
-	bool unfocused;    /* known during a turn only */
-	bool resizing;     /* the window has changed: no frame is drawn until the region was taken off */
+	struct map skills;   /* name -> what it does; owned texts */
+	struct map mentions; /* agent-NAME or SERVER:URI behind an @ -> what it is; owned texts */
+	bool unfocused;      /* known during a turn only */
+	bool resizing;       /* the window has changed: no frame is drawn until the region was taken off */
 	unsigned probes, probe_column,
 		answers[3]; /* questions about widths that are not answered yet, and the answers */
 
@@ -362,6 +363,8 @@ void show_styles(struct tui *t, page_choose_fn *choose);
 page_preview_fn show_theme;                                /* what it looks like */
 bool show_sessions(struct tui *t, page_choose_fn *choose); /* false: there is none; what is chosen: ID PATH */
 void show_read_skills(struct tui *t);                      /* into t->skills */
+void show_read_mentions(struct tui *t);                    /* into t->mentions */
+void show_drop_names(struct map *names);                   /* of one of these two */
 void show_past(struct tui *t);                             /* of the session that was continued */
 void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out);
 bool show_store(struct tui *t, const char *source, const char *key, const char *value);
