@@ -337,8 +337,7 @@ void roster_tell(struct tui *t, const char *agent, const char *text); /* id or n
 
 /* ---- command.c ------------------------------------------------------------------------------------------------------ */
 
-void command_show_transcript(struct tui *t);           /* Ctrl-O */
-void command_remember(struct tui *t, struct str text); /* # */
+void command_show_transcript(struct tui *t); /* Ctrl-O */
 struct slash {
 	const char *name;
 	const char *aliases; /* each with its NUL, then an empty one */
@@ -346,7 +345,9 @@ struct slash {
 	void (*run)(struct tui *t, const struct slash *slash, struct str rest);
 	const char *words; /* of the subcommand that answers it; of a list; a key; a prompt */
 };
-bool command_is(const struct slash *s, struct str name); /* its name or one of its aliases */
+void command_remember(struct tui *t, struct str text);                          /* memory.c: # */
+void command_memory(struct tui *t, const struct slash *slash, struct str rest); /* memory.c: /memory */
+bool command_is(const struct slash *s, struct str name);                        /* its name or one of its aliases */
 extern const struct slash slash_table[];
 extern const size_t slash_count;
 bool command_address(struct tui *t, struct str line); /* @NAME TEXT, or @ alone; false: it is for no member */
