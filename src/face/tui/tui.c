@@ -532,9 +532,8 @@ static void tui_release(struct tui *t)
 	for (size_t i = 0; i < t->queue_count; i++)
 		tui_queued_release(&t->queue[i]);
 	buf_release(&t->attached);
-	for (struct map_entry *e = map_next(&t->skills, NULL); e; e = map_next(&t->skills, e))
-		free(e->value);
-	map_release(&t->skills);
+	show_drop_names(&t->skills);
+	show_drop_names(&t->mentions);
 	free(t->rows);
 	free(t->queue);
 	free(t->mode);

@@ -486,57 +486,7 @@ static void run_statusline(struct tui *t, const struct slash *slash, struct str 
 	status_refresh(t);
 }
 
-/* ---- memory and clipboard -------------------------------------------------------------------------------------------- */
-
-static void choose_memory(struct tui *t, const char *path)
-{
-	AUTO_BUF struct buf line = { 0 };
-	struct stat st;
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-
-	buf_addf(&line, "%s- %s\n", fd >= 0 && fstat(fd, &st) == 0 && st.st_size ? "" : "# Memory\n\n", t->remembered);
-	if (fd < 0 || write(fd, line.p, line.n) < (ssize_t)line.n)
-		feed_foreign(t, LOOK_RED, str_from(strerror(errno)));
-	else
-		feed_foreign(t, LOOK_DIM, str_from(path));
-	if (fd >= 0)
-		close(fd);
-}
-
-static void list_memories(struct tui *t, const char *title, page_choose_fn *choose)
-{
-	const char *config = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
-	AUTO_BUF struct buf user = { 0 };
-	struct page *p = page_open_list(t, title, choose);
-
-	page_add_item(p, STR("CLAUDE.md"), STR("CLAUDE.md: this project, for everyone who works on it"));
-	page_add_item(p, STR("CLAUDE.local.md"), STR("CLAUDE.local.md: this project, for you"));
-	buf_addf(&user, "%s%s/CLAUDE.md",
-		 config && *config ? config
-		 : home            ? home
-				   : "",
-		 config && *config ? "" : "/.claude");
-	page_add_item(p, buf_str(&user), STR("your own memory: all projects"));
-}
-
-void command_remember(struct tui *t, struct str text)
-{
-	free(t->remembered);
-	t->remembered = xstrndup(text.p, text.n);
-	list_memories(t, "Keep this in", choose_memory);
-}
-
-static void choose_memory_file(struct tui *t, const char *path)
-{
-	if (job_edit_file(t, path))
-		tui_note(t, "a new session reads it");
-	tui_draw(t);
-}
-
-static void run_memory(struct tui *t, const struct slash *slash, struct str rest)
-{
-	list_memories(t, "Edit memory", choose_memory_file);
-}
+/* ---- prompts and the clipboard ------------------------------------------------------------------------------------------ */
 
 static void run_copy(struct tui *t, const struct slash *slash, struct str rest)
 {
@@ -598,7 +548,7 @@ const struct slash slash_table[] = {
 	{ "keys", "", "", "the keys (also ? on an empty line)", run_keys, NULL },
 	{ "logs", "", "AGENT", "what an agent did", run_cadre, "logs" },
 	{ "mcp", "", "[command]", "MCP servers and their state", run_shown, "mcp" },
-	{ "memory", "", "", "edit a memory file", run_memory, NULL },
+	{ "memory", "", "", "edit a memory file", command_memory, NULL },
 	{ "mode", "", "[name]", "permission mode: default, acceptEdits, plan ...", run_choice,
 	  "default acceptEdits plan dontAsk auto bypassPermissions" },
 	{ "model", "", "[name]", "another model, from the next request on", run_choice, NULL },
