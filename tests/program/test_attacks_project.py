@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What a project that is not trusted gets by its skills, agents, links, its repository and its servers."""
+import json
 import os
+import shutil
 
 from lab import main
 from test_attacks_files import play
@@ -39,5 +41,35 @@ def rules_of_a_skill_count_only_if_its_folder_is_trusted(lab):
         assert lab.cadre("trust", "--forget", added).code == 0
 
 
+DEFINITION = "---\nname: s\ndescription: the secret text\n---\nthe secret text\n"
+
+
+def definitions_of_a_project_stay_in_it_until_it_is_trusted(lab):
+    """Skills, commands, agents and styles as links: to a file, to a directory, or the directory of all of them."""
+    outside, inside = lab.home + "/outside", lab.work + "/shared"
+    for kind in (outside, inside):
+        write(kind + "/skills/s/SKILL.md", DEFINITION)
+        write(kind + "/s.md", DEFINITION)
+    links = {"skills/s/SKILL.md": "skills/s/SKILL.md", "skills/s": "skills/s", "skills": "skills", "commands/s.md": "s.md",
+             "commands/sub": "", "commands": "", "agents/s.md": "s.md", "agents": "", "output-styles/s.md": "s.md", "output-styles": "",
+             "": ""}
+    write(lab.home + "/.claude/settings.json", json.dumps({"outputStyle": "s"}))
+    for name, target in links.items():
+        for kind, args, seen in ((outside, (), False), (inside, (), True), (outside, ("--trust-project",), True)):
+            link = os.path.normpath(lab.work + "/.claude/" + name)
+            if name == "":  # the whole directory
+                write(kind + "/agents/s.md", DEFINITION)
+            os.makedirs(os.path.dirname(link), exist_ok=True)
+            os.symlink(os.path.normpath(kind + "/" + target), link)
+            sent = ""
+            for prompt in ("hi", "/s", "/sub:s"):
+                server = lab.model("rule\n  text ok\n", log=True)
+                lab.cadre("-p", *args, "--", prompt)
+                sent += json.dumps(server.bodies()) if os.path.exists(server.log) else ""
+            assert ("the secret text" in sent) == seen, (name, kind, args, seen)
+            os.unlink(link)
+            shutil.rmtree(lab.work + "/.claude", ignore_errors=True)
+
+
 if __name__ == "__main__":
-    main(rules_of_a_skill_count_only_if_its_folder_is_trusted)
+    main(definitions_of_a_project_stay_in_it_until_it_is_trusted, rules_of_a_skill_count_only_if_its_folder_is_trusted)
