@@ -132,6 +132,8 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 		paths_add(&reads, a, cell_proc(held->confine.cell));
 	if (held->confine.cell && p->hold == HOLD_INSIDE)
 		paths_add(&dirs, a, cell_shm(held->confine.cell));
+	if (held->confine.cell)
+		paths_add(&files, a, cell_pts(held->confine.cell)); /* NULL adds nothing: a view */
 	if (held->confine.cell && s->policy && s->policy->nested_user_namespaces)
 		paths_add(&files, a, cell_proc(held->confine.cell)); /* rights of files, below it */
 	for (const char *const *d = held->confine.cell && s->policy ? s->policy->devices : NULL; d && *d; d++)
@@ -241,7 +243,9 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 					  : !supervised                                    ? filters[p->hold]
 					  : s->policy && s->policy->nested_user_namespaces ? FILTER_NESTED
 											   : FILTER_SUPERVISED);
-		held->confine.listener_to = supervised ? connects_fd(s->connects) : 0;
+		if (s->trace && !s->connects) /* no cell: nothing connects, and the observer needs a listener */
+			s->connects = connects_new(s, -1);
+		held->confine.listener_to = supervised || s->trace ? connects_fd(s->connects) : 0;
 		rc = plan_ruleset(s, held, err);
 	}
 	if (lacks_wall("seccomp")) {

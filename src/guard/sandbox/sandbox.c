@@ -2,7 +2,10 @@
  * sandbox.c - what the commands of a session share: what the kernel can, cells, filters, the temporary directory; and which of
  * the profiles holds a command. */
 #include "guard/sandbox/sandbox.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <sys/ioctl.h>
 #include "lib/base/buf.h"
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
@@ -36,6 +39,7 @@ void sandbox_free(struct sandbox *s)
 	publish_free(s->publish);
 	proxy_free(s->proxy);
 	connects_free(s->connects);
+	trace_free(s->trace);
 	plan_forget(s);
 	for (size_t i = 0; i < COUNT_OF(s->cells); i++)
 		cell_free(s->cells[i]);
@@ -201,8 +205,12 @@ const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter w
 				    .user_namespaces = true },
 	};
 
+	struct seccomp_rules chosen = rules[which];
+
+	if (s->trace)
+		chosen.observed = trace_calls(s->trace, &chosen.observed_count);
 	if (!s->filters[which])
-		s->filters[which] = seccomp_new(&rules[which]);
+		s->filters[which] = seccomp_new(&chosen);
 	return s->filters[which];
 }
 
@@ -215,6 +223,11 @@ void sandbox_note_refusal(struct sandbox *s, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
+	if (s->trace) {
+		char *what = strchr(strncmp(text, "blocked: ", 9) ? text : text + 9, ' ');
+		if (what)
+			trace_add(s->trace, strncmp(text, "blocked: socket", 15) ? "network" : "socket", what + 1);
+	}
 	for (struct sandbox_held *h = s->held; h; h = h->next)
 		if (h->profile.hold == HOLD_INSIDE && h->refused_hosts.count < REFUSALS_MAX)
 			paths_add(&h->refused_hosts, &h->arena, arena_strdup(&h->arena, text));
@@ -531,6 +544,31 @@ void sandbox_started(struct sandbox_held *held)
 {
 	if (held)
 		plan_release(held);
+}
+
+int sandbox_open_terminal(const struct sandbox_held *held, int *ret_master, int *ret_slave)
+{
+	const char *pts = held->confine.cell ? cell_pts(held->confine.cell) : NULL;
+	char path[64];
+	static const int unlocked;
+
+	snprintf(path, sizeof path, "%s/ptmx", pts ? pts : "/dev");
+	int master = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (master < 0)
+		return -1;
+	/* Not by its name: it has none in our /dev. */
+	int slave = ioctl(master, TIOCSPTLCK, &unlocked) < 0
+			    ? -1
+			    : ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0) {
+		int saved = errno;
+		close(master);
+		errno = saved;
+		return -1;
+	}
+	*ret_master = master;
+	*ret_slave = slave;
+	return 0;
 }
 
 void sandbox_held_free(struct sandbox_held *held)

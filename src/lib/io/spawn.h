@@ -49,7 +49,9 @@ struct child_options {
 	struct str input; /* written to stdin, then closed; empty: /dev/null */
 	bool keep_stdin;  /* stdin stays open after the input, for child_write */
 	bool tell_end;
-	bool inherit;                      /* the streams are ours; without on_output */
+	bool inherit; /* the streams are ours; without on_output */
+	/* > 0, with inherit: a terminal that takes the place of each stream that is one, and controls the child */
+	int terminal;
 	int landlock_fd;                   /* > 0: ruleset to enforce */
 	const struct child_wishes *wishes; /* for the confiner; NULL: none */
 	enum child_of of;                  /* other than CHILD_OF_US: the confiner decides what holds it */
