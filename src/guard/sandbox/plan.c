@@ -180,6 +180,7 @@ static int plan_placeholders(struct sandbox *s, struct confine *c, bool whole, s
 		if (fd < 0 || fchmod(fd, 0) < 0 || (root && fchown(fd, CELL_NOBODY, CELL_NOBODY) < 0))
 			return err_set(err, ERR_IO, "cannot make %s: %m", path.p);
 		s->empty_file = buf_take(&path, NULL);
+		sandbox_own_path(s, s->empty_file);
 	}
 	if (!s->empty_dir) {
 		AUTO_BUF struct buf path = { 0 };
@@ -188,6 +189,7 @@ static int plan_placeholders(struct sandbox *s, struct confine *c, bool whole, s
 		    (root && lchown(path.p, CELL_NOBODY, CELL_NOBODY) < 0))
 			return err_set(err, ERR_IO, "cannot make %s: %m", path.p);
 		s->empty_dir = buf_take(&path, NULL);
+		sandbox_own_path(s, s->empty_dir);
 	}
 	c->empty_file = s->empty_file;
 	c->empty_dir = s->empty_dir;

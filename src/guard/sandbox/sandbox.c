@@ -10,6 +10,7 @@
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
+#include "lib/io/spawn.h"
 #include "lib/confine/landlock.h"
 #include "guard/permission/rule_pattern.h"
 #include "guard/sandbox/sandbox_int.h"
@@ -20,6 +21,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *places)
 	struct sandbox *s = xcalloc(1, sizeof *s);
 
 	s->loop = places->loop;
+	s->spawner = places->spawner;
 	s->config_dir = xstrdup(places->config_dir);
 	s->temp_dir = xstrdup(places->temp_dir);
 	return s;
@@ -45,17 +47,13 @@ void sandbox_free(struct sandbox *s)
 		cell_free(s->cells[i]);
 	for (size_t i = 0; i < FILTER_COUNT; i++)
 		free(s->filters[i]);
-	/* also what an earlier process of the session left when it was killed */
-	AUTO_FILE_AT struct file_at at = { .dir = -1 };
-	AUTO_BUF struct buf placeholder = { 0 };
-	buf_addf(&placeholder, "%s.hidden", s->temp_dir);
-	(void)unlink(placeholder.p);
-	buf_addstr(&placeholder, ".d");
-	(void)rmdir(placeholder.p);
-	char *slash = strrchr(s->temp_dir, '/');
-	*slash = '\0';
-	if (file_at_find(s->temp_dir, slash + 1, 0, &at, NULL) == 0)
-		(void)file_at_remove_tree(&at, NULL);
+	const char *const own[] = { s->temp_made ? s->temp_dir : NULL, s->empty_file, s->empty_dir };
+	for (size_t i = 0; i < COUNT_OF(own); i++) {
+		if (own[i])
+			(void)file_remove_raw(own[i]);
+		if (own[i] && s->spawner)
+			spawner_forget_path(s->spawner, own[i]);
+	}
 	free(s->empty_file);
 	free(s->empty_dir);
 	sandbox_policy_free(s->policy);
@@ -68,6 +66,12 @@ void sandbox_free(struct sandbox *s)
 	free(s->config_dir);
 	free(s->temp_dir);
 	free(s);
+}
+
+void sandbox_own_path(struct sandbox *s, const char *path)
+{
+	if (s->spawner) /* without a keeper, as without one for processes */
+		(void)spawner_keep_path(s->spawner, path, NULL);
 }
 
 /* The answer of a user is a line of the list, for the session. */
@@ -499,7 +503,10 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	if (held->reduced && !sandbox_may_reduce(s))
 		return err_set(err, ERR_LIMIT, "the kernel has no sandbox for this command: %s", s->why.text);
 	int rc = s->temp_made || r->env->temp_dir ? 0 : file_make_dirs(s->temp_dir, 0700, err);
-	s->temp_made = s->temp_made || (rc == 0 && !r->env->temp_dir);
+	if (rc == 0 && !s->temp_made && !r->env->temp_dir) {
+		s->temp_made = true;
+		sandbox_own_path(s, s->temp_dir);
+	}
 	facts.temp_dir = held->temp_dir = r->env->temp_dir ? r->env->temp_dir : s->temp_dir;
 	if (rc == 0)
 		rc = profile_make(&held->profile, &held->arena, &facts, err);

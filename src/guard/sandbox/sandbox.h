@@ -26,6 +26,7 @@ struct sandbox; /* of a session; its children use it too */
 struct sandbox_options {
 	struct loop *loop;
 	const char *config_dir, *temp_dir; /* copied; temp_dir is made when it is needed and removed at the end */
+	struct spawner *spawner;           /* whose keeper removes temp_dir if we are killed; NULL: it stays then */
 };
 struct sandbox *sandbox_new(const struct sandbox_options *places);
 void sandbox_free(struct sandbox *s);

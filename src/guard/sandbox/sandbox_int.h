@@ -40,6 +40,7 @@ struct host_wish {
 
 struct sandbox {
 	struct loop *loop;
+	struct spawner *spawner; /* NULL: none */
 	char *config_dir, *temp_dir;
 	struct sandbox_policy *policy; /* NULL: nothing is set */
 	bool probed, temp_made;
@@ -78,6 +79,7 @@ void plan_release(struct sandbox_held *held);
 void plan_forget(struct sandbox *s); /* rulesets that are kept */
 /* sandbox.c */
 int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell, struct err *err);
+void sandbox_own_path(struct sandbox *s, const char *path); /* it goes with us, also if we are killed */
 /* Something was refused, by cadre itself: all commands that run inside are told, and the last ones are kept. */
 void sandbox_note_refusal(struct sandbox *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter which);

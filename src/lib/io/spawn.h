@@ -75,6 +75,10 @@ void spawner_limit(struct spawner *s, bool no_keeper, bool no_subreaper);
  * started now. */
 struct termios;
 int spawner_keep_terminal(struct spawner *s, const struct termios *modes, const char *reset, struct err *err);
+/* When this process is killed, the keeper removes this file or directory with all in it. It is started now. Too long a path, or more
+ * than 1,024 of them, stay. */
+int spawner_keep_path(struct spawner *s, const char *path, struct err *err);
+void spawner_forget_path(struct spawner *s, const char *path); /* also one that is not kept */
 void spawner_free(struct spawner *s); /* no child may be running; ends the keeper and waits for it */
 int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
 		void *data, struct child **ret_child, struct err *err);

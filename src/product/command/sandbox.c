@@ -101,8 +101,8 @@ int sandbox_room_open(struct sandbox_room *r, struct cadre_call *call)
 	env->spawner = sv->spawner;
 	env->permission = &r->permission.permission;
 	env->envp = (const char *const *)environ;
-	r->sandbox = sandbox_new(
-		&(struct sandbox_options){ sv->loop, r->permission.spec.config_dir, sandbox_temp_dir(&r->arena) });
+	r->sandbox = sandbox_new(&(struct sandbox_options){ sv->loop, r->permission.spec.config_dir,
+							    sandbox_temp_dir(&r->arena), sv->spawner });
 	struct sandbox_policy *policy =
 		sandbox_policy_new(r->permission.settings, env->cwd, r->permission.spec.config_dir);
 	r->enabled = policy->enabled;
