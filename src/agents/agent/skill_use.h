@@ -26,6 +26,8 @@ static inline unsigned agent_skill_views(const struct agent *a, const struct cat
 /* Why there is none of this name, with names that look like it. */
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name);
 
+/* The allow rules that it brings; NULL: none, or its folder is not trusted. */
+const struct name_list *skill_use_allows(const struct agent *a, const struct skill *s);
 /* Leads to done exactly once, from the loop. lasting: its allowed and disallowed tools and its hooks stay in force; otherwise
  * it allows only its own commands. */
 struct skill_use *skill_use_start(struct agent *a, struct skill *skill, struct str arguments, bool lasting,

@@ -155,7 +155,7 @@ struct agent_record {
 	struct {
 		const char *model, *effort, *isolation; /* as the call wished; NULL: it did not */
 		int64_t max_turns;
-		const char *const *allow; /* the only allow rules of its line, NULL-terminated; NULL: as its parent's */
+		const char *skill; /* whose allow rules replace those of its line, read again when it continues; NULL: none */
 	} request;
 	struct agent_wait *waits;    /* who waits for its end (TaskOutput) */
 	struct agent_member *member; /* in the arena; NULL: it is in no team */
@@ -335,6 +335,9 @@ static inline bool agent_tree_trusts_plugin(const struct agent_tree *t,
 
 	return p && p->state == PLUGIN_ENABLED && p->trusted;
 }
+/* Whether what widens in a definition counts: one of a project needs the user's trust in the folder of the session, or, if --add-dir
+ * brought it, in that very folder. Plugins are asked about by agent_tree_trusts_plugin(). */
+bool agent_tree_believes(const struct agent_tree *t, const struct definition *d);
 /* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind);
 static inline struct agent *agent_tree_find(struct agent_tree *t, const char *id) /* alive; "" is the main agent */
