@@ -335,6 +335,21 @@ int team_create(struct agent_tree *tree, const char *name, const char *descripti
 	return 0;
 }
 
+/* What a kill left locked is taken over when it is needed, and need not be: whoever looks at the files finds no lock of a dead process. */
+static void drop_dead_locks(const char *dir)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_DIR DIR *d = dir ? opendir(dir) : NULL;
+
+	for (const struct dirent *e; (e = dir_next(d));) {
+		struct dir_lock lock = { 0 };
+		struct err ignored = { 0 };
+		if (str_ends(str_from(e->d_name), STR(".lock")) && strcmp(e->d_name, ".lock") != 0 &&
+		    dir_lock_take(&lock, path_join(&a, dir, e->d_name), 0, NULL, &ignored) == 0)
+			dir_lock_leave(&lock);
+	}
+}
+
 void team_restore(struct agent_tree *tree, struct str fields)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -352,6 +367,10 @@ void team_restore(struct agent_tree *tree, struct str fields)
 	(void)json_i64(json_get(root, "createdAt"), &t->created_ms);
 	for (const struct agent_record *r = tree->records; r; r = r->next)
 		t->joined += r->member != NULL;
+	const char *dir = arena_printf(&a, "%s/teams/%s", tree->config_dir, name);
+	drop_dead_locks(dir);
+	drop_dead_locks(arena_printf(&a, "%s/inboxes", dir));
+	drop_dead_locks(tree->todo_dir);
 	team_files_changed(t->files);
 }
 
