@@ -389,7 +389,7 @@ static enum step step_ending(struct query *q)
 
 	if (q->model.running || !calls_all_done(q))
 		return STEP_WAIT;
-	governor_leave(&q->config.endpoint->governor, &q->slot, GOVERNOR_OTHER, 0);
+	governor_leave(&q->slot, GOVERNOR_OTHER, 0);
 	budget_return(&q->share);
 	for (uint32_t i = 0; i < q->arrived_count; i++)
 		segment_unref(q->arrived[i]);
