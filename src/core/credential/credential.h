@@ -51,6 +51,8 @@ enum { CREDENTIAL_MOST_HEADERS = 8 };
 struct credential_wait {
 	void (*on_ready)(struct credential_wait *w,
 			 const struct err *why); /* from the loop; why: NULL if it is there */
+	/* A line of the refresh command, for the user, who may have to log in; of all that wait, one gets it. May be NULL */
+	void (*on_line)(struct credential_wait *w, struct str line);
 	struct credential_wait *next, **prev;
 };
 

@@ -56,6 +56,7 @@ struct model_call {
 	unsigned shard;
 	struct body body;
 	const struct answer_sink *sink;
+	void (*on_note)(struct model_call *call, struct str text); /* what the user should see now; may be NULL */
 	void (*on_done)(struct model_call *call); /* call->failure and call->answer are valid until model_call_reset */
 	void *owner;
 	void (*explain)(struct model_call *call); /* set by the provider: rewords a failure by status; may be NULL */
