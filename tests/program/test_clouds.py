@@ -10,7 +10,7 @@ import urllib.parse
 import urllib.request
 
 from lab import main
-from mock import AWS_KEYS, Mock, cases, frame, front, gateway, message, pinned, signature_of
+from mock import AWS_KEYS, Mock, cases, frame, front, gateway, message, pinned, said, signature_of
 
 
 SCENARIO = """rule
@@ -152,6 +152,30 @@ def commands_of_the_settings_give_and_renew_aws_credentials(lab):
         assert f.read() == "x\nx\n" and done.out == "yes\n", done
     assert "Credential=AK2/" in kept[0]["headers"]["authorization"], kept[0]["headers"]
     assert "secret-value" not in done.err, done.err
+
+
+def the_project_of_vertex_is_that_of_the_account(lab):
+    """GCLOUD_PROJECT, the file of the account, then ANTHROPIC_VERTEX_PROJECT_ID; a name is escaped."""
+    mock = Mock(lambda n, r: message("yes"))
+    pinned(lab, "CLAUDE_CODE_USE_VERTEX", CLAUDE_CODE_SKIP_VERTEX_AUTH="1")
+    account = os.path.join(lab.folder, "account.json")
+    with open(account, "w", encoding="utf-8") as f:
+        json.dump({"type": "service_account", "project_id": "of-file"}, f)
+    lab.env.update(ANTHROPIC_VERTEX_BASE_URL=mock.url, ANTHROPIC_VERTEX_PROJECT_ID="of-variable")
+    for env, project in (({}, "of-variable"), ({"GOOGLE_APPLICATION_CREDENTIALS": account}, "of-file"),
+                         ({"GOOGLE_APPLICATION_CREDENTIALS": account, "GCLOUD_PROJECT": "of-gcloud"}, "of-gcloud")):
+        done = lab.cadre("-p", "--model", "claude-x;1@20251001", "hi", env=env)
+        assert done.out == "yes\n" and mock.seen[-1]["path"] == (
+            "/projects/%s/locations/us-east5/publishers/anthropic/models/claude-x%%3B1@20251001:streamRawPredict" % project), (done, mock.seen)
+
+
+def azure_takes_a_key_or_a_token(lab):
+    mock = Mock(lambda n, r: said("yes"))
+    lab.env["AZURE_OPENAI_BASE_URL"] = mock.url + "/openai/v1"
+    for env, header in (({"AZURE_OPENAI_API_KEY": "k"}, ("api-key", "k")), ({"AZURE_OPENAI_AD_TOKEN": "t", "AZURE_OPENAI_API_KEY": "k"}, ("authorization", "Bearer t"))):
+        done = lab.cadre("-p", "--provider", "azure", "--model", "d", "hi", env=env)
+        headers = mock.seen[-1]["headers"]
+        assert done.out == "yes\n" and [(h, headers[h]) for h in ("api-key", "authorization") if h in headers] == [header], (done, headers)
 
 
 def a_refresh_command_is_seen_by_who_must_log_in(lab):

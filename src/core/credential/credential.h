@@ -86,3 +86,5 @@ bool credential_note_time(struct credential *c, int64_t server_ms);
 void credential_accepted(struct credential *c); /* a request with it was allowed */
 /* A value of the profile that AWS_PROFILE names; NULL: none. In the arena. */
 const char *credential_aws_profile_value(struct arena *a, const struct variables *v, const char *key);
+/* The project of the file that GOOGLE_APPLICATION_CREDENTIALS names; NULL: none. In the arena. */
+const char *credential_google_project(struct arena *a, const struct variables *v);
