@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import threading
+import time
 
 from lab import main
 from mock import SSE, Mock, call, cases, chunks, delta, events, function_call, gateway, message, message_item, picture, reasoning, result, said
@@ -249,6 +250,35 @@ def reasoning_of_chat_goes_back_to_its_place_and_model_only(lab):
     for model, mock, expected in (("vllm/m2", home, (None, None)), ("other/m1", other, (None, "")), ("vllm/m1", home, ("hm", None))):
         done = lab.cadre("-p", "--resume", first["session_id"], "--model", model, "--settings", settings, "more")
         assert done.code == 0 and reasoning_in(mock)[0] == expected, (model, done, reasoning_in(mock))
+
+
+def a_limit_of_one_model_holds_no_other_model_of_the_gateway(lab):
+    """Two children at once. The server tells the model of one to wait; the other one's requests are not held."""
+    times = []
+
+    def reply(n, request):
+        body = request["body"]
+        times.append((body["model"], time.monotonic()))
+        if body["model"] == "m1" and not any(m["role"] == "tool" for m in body["messages"]):
+            function = {"name": "Agent", "arguments": json.dumps({"description": "d", "prompt": "p", "subagent_type": "%s"})}
+            return 200, SSE, chunks(*(delta(tool_calls=[{"index": i, "id": "call_%d" % i, "type": "function", "function": {
+                **function, "arguments": function["arguments"] % name}}]) for i, name in enumerate(("slow", "fast"))), delta("tool_calls"))
+        if body["model"] == "slow-model" and sum(m == "slow-model" for m, _ in times) == 1:
+            return 429, {"retry-after": "4"}, json.dumps({"error": {"message": "slow down"}})
+        if body["model"] == "fast-model" and not any(m["role"] == "tool" for m in body["messages"]):
+            with mock.news:  # the refusal of the other one is on its way
+                assert mock.news.wait_for(lambda: len(mock.sent) == 2, 30)
+            return call("Bash", {"command": "true"})
+        return said("x")
+
+    agents = {name: {"description": "d", "prompt": "p", "model": "openai/%s-model" % name} for name in ("slow", "fast")}
+    mock = Mock(reply)
+    lab.env["OPENAI_BASE_URL"] = mock.url + "/v1"
+    done = lab.cadre("-p", "--provider", "openai", "--model", "m1", "--output-format", "json", "--agents", json.dumps(agents), "hi", "--allowedTools", "Bash")
+    fast = [t for m, t in times if m == "fast-model"]
+    slow = [t for m, t in times if m == "slow-model"]
+    assert result(done)["result"] == "x" and len(fast) == 2 and len(slow) == 2, (done, times)
+    assert slow[1] - slow[0] >= 4 and fast[1] - fast[0] < 3, times
 
 
 def usage_is_read_in_every_dialect(lab):

@@ -208,6 +208,14 @@ static void on_ready(struct credential_wait *wait, const struct err *why)
 		http_call_send(c);
 }
 
+static void on_line(struct credential_wait *wait, struct str line)
+{
+	struct model_call *call = CONTAINER_OF(wait, struct http_call, wait)->call;
+
+	if (call->on_note)
+		call->on_note(call, line);
+}
+
 /* 401, 400 of Gemini, and 403 of clouds with such a text: the credential has expired. */
 static bool is_expired(const struct model_call *call)
 {
@@ -317,6 +325,7 @@ static struct http_call *http_call_new(struct http_endpoint *p, struct model_cal
 	c->quirks = quirks;
 	c->timer.fire = on_timer;
 	c->wait.on_ready = on_ready;
+	c->wait.on_line = on_line;
 	c->model = c->name = arena_strdup(&c->arena, model ? model : "");
 	if (p->endpoint.provider->model_name)
 		c->name = p->endpoint.provider->model_name(p, c->model, &c->arena);

@@ -259,6 +259,20 @@ int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret
 	return 0;
 }
 
+struct governor *endpoint_governor(struct endpoint *e, const char *model)
+{
+	struct governor *part = map_get(&e->parts, str_from(model));
+
+	if (!e->of)
+		return &e->governor;
+	if (!part) {
+		part = xcalloc(1, sizeof *part);
+		governor_init_part(part, &e->governor);
+		(void)map_set(&e->parts, str_from(model), part);
+	}
+	return part;
+}
+
 void endpoint_note_window(struct endpoint *e, const char *model, int64_t window, const char *source)
 {
 	struct places *places = e->of ? &e->of->places : NULL;
@@ -324,6 +338,9 @@ void endpoints_close(struct endpoints *e)
 		struct endpoint *open = at->value;
 		struct credential *credential = open->credential;
 		governor_release(&open->governor);
+		for (struct map_entry *part = NULL; (part = map_next(&open->parts, part));)
+			free(part->value);
+		map_release(&open->parts);
 		if (credential)
 			credential_stop(credential);
 		while (credential && credential_busy(credential))

@@ -46,6 +46,7 @@ struct endpoint {
 	unsigned most;                 /* concurrent requests, by the settings of the place; 0: as all */
 	unsigned most_tries;           /* CLAUDE_CODE_MAX_RETRIES and the first one; 0: by the kind of failure */
 	struct governor governor;
+	struct map parts; /* of it: name of a model -> struct governor */
 };
 
 struct model_call {
@@ -55,6 +56,7 @@ struct model_call {
 	unsigned shard;
 	struct body body;
 	const struct answer_sink *sink;
+	void (*on_note)(struct model_call *call, struct str text); /* what the user should see now; may be NULL */
 	void (*on_done)(struct model_call *call); /* call->failure and call->answer are valid until model_call_reset */
 	void *owner;
 	void (*explain)(struct model_call *call); /* set by the provider: rewords a failure by status; may be NULL */
@@ -104,6 +106,8 @@ struct endpoints {
 	struct map open; /* name of the place -> struct endpoint */
 };
 
+/* The governor of one model at an endpoint. */
+struct governor *endpoint_governor(struct endpoint *e, const char *model);
 /* Opens it on first use. Invalid options are reported on every call. The endpoint is borrowed. */
 int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret_endpoint, struct err *err);
 /* The server said the window of a model; source: "asked", or "learned" from a refusal, where only a smaller one than known counts. */

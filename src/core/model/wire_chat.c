@@ -219,6 +219,9 @@ static void explain_failure(struct model_call *call)
 	for (int i = 0; i < TRANSLATIONS && !model.n; i++)
 		if (call->body.head->translations[i])
 			model = ((const struct wire_head *)call->body.head->translations[i]->facts)->model;
+	if (f->status == 400 && !call->error_body.n &&
+	    strstr(s->base, "cerebras")) /* what is too long has no body there */
+		f->too_long = true;
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		no_tools = no_tools || str_has(buf_str(&call->error_body), str_from(words[i]));
 	if (no_tools) {

@@ -272,8 +272,11 @@ static void rawpredict_begin(struct http_call *c)
 		base = arena_printf(&c->arena, "https://aiplatform.%s.rep.googleapis.com/v1", region);
 	else if (!base[0])
 		base = arena_printf(&c->arena, "https://%s-aiplatform.googleapis.com/v1", region);
-	c->url = arena_printf(&c->arena, "%s/projects/%s/locations/%s/publishers/anthropic/models/%s:streamRawPredict",
-			      base, p->project, region, c->name);
+	AUTO_BUF struct buf url = { 0 };
+	buf_addf(&url, "%s/projects/%s/locations/%s/publishers/anthropic/models/", base, p->project, region);
+	percent_encode(&url, str_from(c->name), "@:");
+	buf_addstr(&url, ":streamRawPredict");
+	c->url = arena_dup(&c->arena, url.p, url.n);
 	begin_request(c, "vertex-2023-10-16");
 }
 

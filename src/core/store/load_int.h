@@ -34,6 +34,8 @@ struct open_answer {
 	bool closed; /* its closing line was read, or another program wrote it in one line */
 	bool refused;
 	bool paused; /* pause_turn: the model wants to continue */
+	bool stopped,
+		over; /* its stop reason was read; then a result: what follows is another answer, also with its id */
 };
 
 struct replay {

@@ -69,7 +69,7 @@ static void replay_answer(struct replay *r, const struct json *root)
 	if (json_is(model, JSON_STRING) && !json_str_is(model, "<synthetic>") &&
 	    !(out->model && json_str_is(model, out->model)))
 		out->model = json_cstr(model, &out->arena);
-	if (!a->id.p || !str_eq(a->id, id)) {
+	if (!a->id.p || a->over || !str_eq(a->id, id)) {
 		finish_answer(r);
 		settle_calls(r, false);
 		a->id = arena_str(&out->arena, id);
@@ -95,6 +95,7 @@ static void replay_answer(struct replay *r, const struct json *root)
 		usage_merge(&usage, json_get(message, "usage"));
 		usage_add(&out->usage, &usage);
 	}
+	a->stopped = a->stopped || json_is(stop, JSON_STRING);
 	a->closed = a->closed || !json_bool(json_get(root, "partial")) || json_is(stop, JSON_STRING);
 	a->refused = a->refused || json_str_is(stop, "refusal");
 	a->paused = a->paused || json_str_is(stop, "pause_turn");
@@ -130,6 +131,7 @@ static void replay_user(struct replay *r, const struct json *root)
 				i++;
 			if (i < out->call_count)
 				out->calls[i].result = segment_from_json(b);
+			r->answer.over = r->answer.stopped;
 			continue;
 		}
 		struct segment *s = segment_from_json(b);
