@@ -94,6 +94,7 @@ CADRE_API const char *cadre_version(void);
  *   of the host by hookCallbackIds), entrypoint, single-prompt ("" = no further prompt follows, so hooks with
  *   asyncRewake are waited for), no-keeper (""), no-subreaper (""), raise-descriptor-limit ("" = to the hard limit, at
  *   once and permanently: many concurrent agents need it; child processes get 1,024).
+ * With an open session, debug-file and trace begin at once; all else is for sessions that are opened later.
  * Defaults come from the environment; the value NULL resets an option. An invalid name or value is CADRE_USAGE. */
 CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size);
 
@@ -156,7 +157,8 @@ CADRE_API int cadre_answer_elicitation(struct cadre_session *s, const char *id, 
 				       const char *content);
 /* Changes an option of an open session, from its next request on: model ("default" or NULL: the initial one),
  * permission-mode, max-thinking-tokens (NULL: the initial value), thinking-display, effort (NULL: the model's
- * default) and add-dir (one more directory that tools may work in: an absolute path). */
+ * default), fallback-model (a comma list, for all its agents; NULL: none) and add-dir (one more directory that tools may work
+ * in: an absolute path). */
 CADRE_API int cadre_session_set(struct cadre_session *s, const char *option, const char *value, char *why,
 				size_t why_size);
 /* Closes the session; interrupts a running turn first. It is freed inside cadre_run() or cadre_free(), after its last

@@ -127,6 +127,7 @@ struct tui {
 	char *remembered;          /* a line for a memory file that is being chosen */
 	char *export_path;         /* that was named to /export; NULL: none */
 	bool leave_asked;          /* /exit while agents run: not for the first time */
+	bool debugged, traced;     /* this session has a log, or a timeline, since /debug or /trace */
 	struct buf attached;       /* content blocks for the prompt that is submitted next; "": none */
 	struct queued {
 		char *text, *blocks;

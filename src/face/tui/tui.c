@@ -482,7 +482,7 @@ static int tui_open(struct tui *t, struct err *err)
 	t->out = cadre_writer_new(c, STDOUT_FILENO);
 	input_configure(t);
 	tui_read_settings(t);
-	t->worked = false;
+	t->worked = t->debugged = t->traced = false;
 	t->cost_usd = 0;
 	t->context = t->window = 0;
 	return 0;
