@@ -51,5 +51,11 @@ def the_configuration_is_protected_whatever_its_directory_is_called(lab):
         assert not left and not list(pathlib.Path(directory).rglob("agent-a1*")), left
 
 
+def a_working_directory_below_the_configuration_can_be_written(lab):
+    env = {"CLAUDE_CONFIG_DIR": os.path.dirname(lab.work)}
+    done = play(lab, call("Write", file_path=lab.work + "/a.txt", content="x"), call("Bash", command="touch b.txt"), args=ACCEPTS, env=env)
+    assert os.path.exists(lab.work + "/a.txt") and os.path.exists(lab.work + "/b.txt"), done.results
+
+
 if __name__ == "__main__":
-    main(the_configuration_is_protected_whatever_its_directory_is_called)
+    main(the_configuration_is_protected_whatever_its_directory_is_called, a_working_directory_below_the_configuration_can_be_written)
