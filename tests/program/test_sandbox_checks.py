@@ -28,6 +28,16 @@ ROWS = [
     ("1", "outside", "echo x >/etc/f14; echo x >{home}/f; echo x >{top}/f", ["Read-only file system"], [], {}, ["!/etc/f14", "!{home}/f", "!{top}/f"]),
     ("2", "the working directory and TMPDIR", "echo x >f && echo x >$TMPDIR/f && cat f $TMPDIR/f", ["x\nx"], [], {}, ["{work}/f"]),
     ("3", "hooks of git", "echo x >.git/hooks/pre-commit && echo DID", ["Read-only"], ["DID"], {}, ["!{work}/.git/hooks/pre-commit"]),
+    ("3", "parts of git directories that make git run programs", "for r in . nested .git/modules/m; do g=$r/.git; test -d $g || g=$r; for p in hooks/h config commondir config.worktree; do "
+     "echo /evil >$g/$p; done; done; for p in commondir gitdir config.worktree; do echo /evil >.git/worktrees/w/$p; done; git init -q new; echo /evil >new/.git/commondir; echo TRIED",
+     ["TRIED", "removed: {work}/.git/commondir", "removed: {work}/nested/.git/config.worktree", "removed: {work}/new/.git/commondir"], [], {},
+     ["!{work}/" + p for p in (".git/hooks/h", ".git/commondir", ".git/config.worktree", "nested/.git/hooks/h", "nested/.git/commondir", "nested/.git/config.worktree",
+                               ".git/modules/m/hooks/h", ".git/modules/m/commondir", "new/.git/commondir")] + ["{work}/new/.git/config"]),
+    ("3", "and git still makes what it needs", "git init -q new && git -C new -c user.name=t -c user.email=t@t commit -q --allow-empty -m m && git -C new log --format=%s; "
+     "git -c user.name=t -c user.email=t@t commit -q --allow-empty -m top && git branch b && git worktree add -q wt b; git -C nested status -s; test -e .git/worktrees/wt/commondir && echo KEPT",
+     ["m\n", "KEPT"], ["fatal"], {}, ["{work}/new/.git/hooks", "{work}/.git/worktrees/wt/commondir"]),
+    ("3", "a working directory that becomes a repository", "git init -q --bare . && git config core.fsmonitor touch && git rev-parse --git-dir; git init -q --bare x && echo MADE",
+     [".\n", "MADE", "removed: {work}/HEAD", "removed: {work}/config"], [], {}, ["!{work}/HEAD", "!{work}/config", "{work}/x/HEAD"]),
     ("4", "git config, and git commits", "git config a.b c && echo DID; echo x >n; git add n && git -c user.name=t -c user.email=t@t commit -qm m && git log --format=%s",
      ["m\n"], ["DID"], {}, []),
     ("5", "moving .git away", "mv .git .g2 && echo DID", ["busy"], ["DID"], {}, ["{work}/.git/config"]),
@@ -180,6 +190,12 @@ def tree(lab, row):
     if row[0] == "12":
         os.makedirs(lab.work + "/elsewhere")
         os.symlink("elsewhere", lab.work + "/.claude")
+    if row[0] == "3" and "becomes" in row[1]:
+        shutil.rmtree(lab.work + "/.git")
+    elif row[0] == "3":
+        subprocess.run(["git", "init", "-q", lab.work + "/nested"], check=True, env=git)
+        for name in ("modules/m/hooks/none", "modules/m/config", "worktrees/w/commondir", "worktrees/w/gitdir", "worktrees/w/config.worktree"):
+            put(lab.work + "/.git/" + name, "same\n")
     if row[0] == "14":
         subprocess.run(["git", "-C", lab.work, "config", "core.hooksPath", "own-hooks"], check=True, env=git)
     put(lab.folder + "/tools/connect", CONNECT, 0o755)
@@ -228,7 +244,9 @@ def check_row(row, user):
         if project:
             put(lab.work + "/.claude/settings.json", json.dumps({"sandbox": fill(project[0], places)}))
         out = run_inside(lab, fill(command, places), fill(settings, places), user, options=("--trust-project",) if project else ())
-        wrong = [w for w in has if w not in out] + ["not " + w for w in lacks if w in out]
+        wrong = [w for w in fill(has, places) if w not in out]
+        wrong += ["changed " + str(name) for name in pathlib.Path(lab.work, ".git").glob("*/[wm]/*") if name.is_file() and name.read_text() != "same\n"]
+        wrong += ["not " + w for w in lacks if w in out]
         for name in fill(files, places):
             there = os.path.lexists(name.lstrip("!"))
             if there == name.startswith("!"):
