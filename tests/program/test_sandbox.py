@@ -521,6 +521,8 @@ def hide(*rules):
 
 LANDLOCK = (444, None)
 USERS = ((56, CLONE_NEWUSER), (272, CLONE_NEWUSER))
+LACKS = ((USERS, "making namespaces"), ((LANDLOCK,), "no Landlock"), (((442, None),), "making all read-only"), (((165, None),), "taking the mounts over"),
+         (((317, None),), "no seccomp"))  # mount_setattr, mount, seccomp
 
 
 def without_landlock_only_commands_without_files_pass_and_it_is_said_once(lab):
@@ -569,6 +571,17 @@ def a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused(lab):
     done = lab.cadre("-p", "--dangerously-skip-permissions", "--", "hi", preexec_fn=hide(*USERS), env={"IS_SANDBOX": "1"})
     assert done.code == 2 and not os.path.exists(lab.work + "/ran"), done
     assert "sandbox.failIfUnavailable" in done.err and "making namespaces" in done.err, done.err
+    # Whatever is missing, and however it is started
+    for lacking, reason in LACKS:
+        for start in (("-p", "--", "hi"), ("-p", "--output-format", "stream-json", "--verbose", "--", "hi"), ("-p", "--permission-mode", "acceptEdits", "--", "hi")):
+            done = lab.cadre(*start, preexec_fn=hide(*lacking))
+            assert done.code == 2 and not os.path.exists(lab.work + "/ran") and reason in done.err + done.out, (lacking, start, done)
+        done = lab.cadre("sandbox", "status", "--json", preexec_fn=hide(*lacking))
+        assert done.code in (3, 4) and reason in json.loads(done.out)["why"], (lacking, done)
+        assert lab.cadre("sandbox", "run", "--", "touch", "ran", preexec_fn=hide(*lacking)).code != 0 and not os.path.exists(lab.work + "/ran"), lacking
+    for lacking, _ in LACKS:  # no command passes by itself that would inside
+        (text,), done = run(lab, "touch ran", settings=settings, preexec_fn=hide(*lacking))
+        assert "denied" in text and not os.path.exists(lab.work + "/ran") and done.frames()[0]["sandbox"] == "none", (lacking, text)
 
 
 def a_reduced_sandbox_is_taken_where_the_settings_say_so(lab):

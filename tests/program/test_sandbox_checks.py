@@ -659,22 +659,32 @@ def each_subcommand_answers_in_json_and_has_help(lab):
         subprocess.run(["apparmor_parser", "-Q", "-K"], input=profile["profile"], text=True, check=True)
 
 
+# Where a name may lead, and whether an entry that is exactly this name is enough. Under a wildcard none is; 10.99.0.7 is this machine's own.
+LEADS = [("10.99.0.1", True), ("172.16.5.5", True), ("192.168.1.1", True), ("100.64.0.1", True), ("fd12::1", True), ("127.0.0.1", False), ("127.8.8.8", False), ("::1", False),
+         ("0.0.0.0", False), ("::", False), ("169.254.169.254", False), ("169.254.1.1", False), ("fe80::1", False), ("224.0.0.1", False), ("255.255.255.255", False), ("ff02::1", False),
+         ("::ffff:10.99.0.1", True), ("::ffff:127.0.0.1", False), ("64:ff9b::7f00:1", False), ("64:ff9b::a63:1", True), ("2002:7f00:1::1", False), ("100.100.100.200", False),
+         ("fd00:ec2::254", False), ("10.99.0.7", False)]
+
+
 def a_name_under_a_wildcard_leads_to_no_private_address(lab):                                                             # 60
     if os.geteuid() != 0:
         raise Skip("only root has a network namespace with names of its own")
     tree(lab, ("60",))
-    put(lab.folder + "/hosts", "127.0.0.1 localhost\n10.99.0.1 a.wild.test exact.test\n169.254.169.254 meta.test\n127.0.0.1 loop.test\n")
-    put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, "network": {"allowedDomains": ["*.wild.test", "exact.test", "meta.test", "loop.test"]}}}))
-
-    def ask(host):
-        done = subprocess.run(["unshare", "-mn", "sh", "-c", "ip link set lo up && mount --bind %s/hosts /etc/hosts && exec \"$@\"" % lab.folder, "sh", CADRE, "sandbox", "run", "--",
-                               "curl", "-s", "-m", "20", "http://%s/" % host], env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return done.stdout
-    assert "unreachable" in ask("exact.test"), ask("exact.test")  # it was dialled, and there is no way
-    for host in ("a.wild.test", "meta.test", "loop.test"):
-        out = ask(host)
-        assert "unreachable" not in out and "blocked: network %s:80" % host in out, (host, out)
+    hosts = "".join("%s w%d.wild.test e%d.test\n" % (address, i, i) for i, (address, _) in enumerate(LEADS))
+    put(lab.folder + "/hosts", "127.0.0.1 localhost\n" + hosts)
+    exact = ["e%d.test" % i for i in range(len(LEADS))]
+    put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, "network": {"allowedDomains": ["*.wild.test", *exact]}}}))
+    names = exact + ["w%d.wild.test" % i for i in range(len(LEADS))]
+    done = subprocess.run(["unshare", "-mn", "sh", "-c", "ip link set lo up && ip addr add 10.99.0.7/32 dev lo && mount --bind %s/hosts /etc/hosts && exec \"$@\"" % lab.folder, "sh",
+                           CADRE, "sandbox", "run", "--json", "--trace", "--", "bash", "-c", "for h in %s; do echo $h $(curl -s -m 20 http://$h/); done" % " ".join(names)],
+                          env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=120)
+    said = {line.split()[0]: line for line in done.stdout.splitlines() if ".test " in line}
+    assert set(said) == set(names), done.stdout
+    refused = {r["what"].split(":")[0] for r in json.loads(done.stdout[done.stdout.rindex('{"status"'):])["refused"] if r["kind"] == "network"}
+    for i, (address, enough) in enumerate(LEADS):
+        for name, may in (("e%d.test" % i, enough), ("w%d.wild.test" % i, False)):
+            assert (name not in refused) == may, (address, name, said[name], may)
+            assert ("unreachable" in said[name] or "cannot" in said[name] or "refused" in said[name]) == may or not may, (address, said[name])
 
 
 def a_killed_cadre_leaves_no_process_and_no_change(lab):
