@@ -99,6 +99,10 @@ void agent_tree_use_policy(struct agent_tree *t)
 	};
 	t->slots.cap = t->limits.alive;
 	t->switches.trusted = p->trusted;
+	struct catalog *const found[] = { t->services->registry, t->skills.registry };
+	for (size_t i = 0; i < COUNT_OF(found) && p->trusted; i++)
+		if (found[i])
+			found[i]->sources.held_in = NULL; /* the user may have trusted it since */
 	t->allowed_models = settings_get(p->settings, "availableModels", NULL);
 	t->main.env.envp = p->envp;
 	sandbox_use_policy(t->sandbox, sandbox_policy_new(p->settings, t->main.cwd, t->config_dir));

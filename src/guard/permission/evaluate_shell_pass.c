@@ -64,9 +64,17 @@ static bool is_tame_glob(const struct operand *o)
 	return !found;
 }
 
+struct moved_tree {
+	const struct permission *permission;
+	const char *dir;
+};
+
 static bool is_protected_below(void *data, const char *path)
 {
-	return path_is_protected(path + strlen(data)); /* what stands before it is not copied */
+	const struct moved_tree *t = data;
+
+	/* What stands before it is not copied. */
+	return path_is_protected(path + strlen(t->dir)) || permission_is_own(t->permission, path);
 }
 
 /* What a command of the mode does with this file. A directory that is copied or moved stands for all that it holds. */
@@ -76,8 +84,8 @@ static bool pass_operand(struct evaluation *ev, const struct operand *o, bool ed
 
 	if (!good || o->use != OPERAND_WRITE || !(str_is(c->words[0].text, "cp") || str_is(c->words[0].text, "mv")))
 		return good;
-	char *dir = arena_strdup(&ev->arena, o->file.target);
-	return tree_search(&ev->arena, dir, true, is_protected_below, dir) == TREE_HAS_NONE;
+	struct moved_tree t = { ev->p, o->file.target };
+	return tree_search(&ev->arena, t.dir, true, is_protected_below, &t) == TREE_HAS_NONE;
 }
 
 /* Each file that a glob matches now must pass; what it matches when the command runs is held by the kernel. */

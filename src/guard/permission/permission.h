@@ -59,6 +59,8 @@ struct permission {
 	struct rule_set *own;      /* added since: command line, answers, limits of birth. Owned; NULL: none */
 	struct permission_grant *grants;         /* owned; newest first */
 	struct permission_narrowing *narrowings; /* of the main agent, for all of the session; owned */
+	const char *const
+		*own_dirs; /* of the main agent: cadre's configuration, see permission_is_own(). Borrowed; NULL: none */
 
 	/* A child's; set by permission_derive() */
 	const struct permission *parent; /* borrowed: outlives the child; NULL: the main agent */
@@ -154,6 +156,10 @@ static inline bool permission_can_ask(const struct permission *p)
 		return permission_can_ask(p->parent);
 	return p->can_ask;
 }
+
+/* A file of cadre's own configuration, whatever that directory is called: as protected as those that are known by their names
+ * (path_is_protected()). path is absolute. */
+bool permission_is_own(const struct permission *p, const char *path);
 
 /* A deny rule in the line is about every use of the tool, so that it is not offered. */
 bool permission_hides(const struct permission *p, const struct tool *tool);

@@ -249,6 +249,13 @@ int find_protected(struct paths *found, struct arena *a, const struct tool_env *
 		path_anchors_add(&f.anchors, a, up->root);
 	find_walk(&f, AT_FDCWD, root, root, 1);
 	add_bare(&f, root);
+	/* cadre's own configuration may have any name and depth. */
+	const struct permission *of_main = env->permission;
+	while (of_main && of_main->parent)
+		of_main = of_main->parent;
+	for (const char *const *own = of_main ? of_main->own_dirs : NULL; own && *own; own++)
+		if (path_is_inside(*own, root) && file_exists(*own))
+			paths_add(found, a, *own);
 	if (found->count - before > FIND_HIDDEN_MAX)
 		return err_set(err, ERR_LIMIT, "there are more than %d protected files in %s", FIND_HIDDEN_MAX, root);
 	return 0;
