@@ -5,14 +5,17 @@
 #include "product/session/session_int.h"
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "lib/json/json_write.h"
 #include "guard/permission/permission.h"
+#include "guard/permission/resolved_path.h"
 
 enum { MOST_NAMES = 1000, MOST_BYTES = 400 * 1024 };
 
 struct mention {
 	struct mentions *all;
 	char *path;             /* absolute; owned */
+	char *target;           /* of a directory: where it leads; owned */
 	struct tool_call *call; /* NULL: a directory */
 	struct buf text;        /* of a directory */
 	bool done;
@@ -73,11 +76,11 @@ static int by_name(const void *a, const void *b)
 
 static void list_directory(struct mention *one)
 {
-	struct hidden_files *hidden = hidden_files_find(&one->all->session->tree.main.env, one->path);
+	struct hidden_files *hidden = hidden_files_find_at(&one->all->session->tree.main.env, one->path, one->target);
 	AUTO_ARENA struct arena a = { 0 };
 	char *names[MOST_NAMES];
 	size_t count = 0;
-	AUTO_DIR DIR *dir = opendir(one->path);
+	AUTO_DIR DIR *dir = hidden_files_has(hidden, one->path) ? NULL : dir_open_unlinked(one->target);
 
 	for (struct dirent *e; count < MOST_NAMES && (e = dir_next(dir));) {
 		if (hidden_files_has(hidden, path_join(&a, one->path, e->d_name)))
@@ -95,7 +98,8 @@ static void list_directory(struct mention *one)
 
 /* The name as a file or directory that may be attached. A sentence may end behind the name: without such a file its punctuation is
  * cut off. NULL: there is none, or it is in the list. */
-static char *mention_path(const struct mentions *m, struct arena *a, struct str name, struct stat *ret_st)
+static char *mention_path(const struct mentions *m, struct arena *a, struct str name, struct stat *ret_st,
+			  const char **ret_target)
 {
 	const struct tool_env *env = &m->session->tree.main.env;
 	const char *const *dirs = env->dirs;
@@ -112,7 +116,9 @@ static char *mention_path(const struct mentions *m, struct arena *a, struct str 
 			return NULL;
 	if (!S_ISDIR(ret_st->st_mode))
 		return S_ISREG(ret_st->st_mode) ? path : NULL;
-	while (*dirs && !path_is_inside(path, *dirs))
+	const struct resolved_path found = resolved_path_find(a, "/", str_from(path));
+	*ret_target = found.target;
+	while (*dirs && !resolved_path_is_inside(a, &found, *dirs))
 		dirs++;
 	return *dirs ? path : NULL; /* names in other directories are not given away */
 }
@@ -132,12 +138,13 @@ bool session_read_mentions(struct cadre_session *s)
 	struct mentions *m = xnew(struct mentions, .session = s, .kick = { .step = on_kick });
 	s->turn.mentions = m;
 	for (size_t at = 0; read && m->count < MOST_MENTIONS && (name = next_name(text, &at)).p;) {
-		const char *path = mention_path(m, &a, name, &st);
-		if (!path)
+		const char *target = NULL;
+		const char *path = mention_path(m, &a, name, &st, &target);
+		if (!path || (target && permission_forbids(&agent->permission, read)))
 			continue;
 		struct mention *one = &m->list[m->count++];
-		*one = (struct mention){ .all = m, .path = xstrdup(path) };
-		if (S_ISDIR(st.st_mode)) {
+		*one = (struct mention){ .all = m, .path = xstrdup(path), .target = target ? xstrdup(target) : NULL };
+		if (target) {
 			list_directory(one);
 			continue;
 		}
@@ -179,6 +186,7 @@ void session_drop_mentions(struct cadre_session *s)
 		tool_call_free(m->list[i].call);
 		buf_release(&m->list[i].text);
 		free(m->list[i].path);
+		free(m->list[i].target);
 	}
 	free(m);
 }
