@@ -155,7 +155,8 @@ struct agent_record {
 	struct {
 		const char *model, *effort, *isolation; /* as the call wished; NULL: it did not */
 		int64_t max_turns;
-		const char *skill; /* whose allow rules replace those of its line, read again when it continues; NULL: none */
+		const char *
+			skill; /* whose allow rules replace those of its line, read again when it continues; NULL: none */
 	} request;
 	struct agent_wait *waits;    /* who waits for its end (TaskOutput) */
 	struct agent_member *member; /* in the arena; NULL: it is in no team */
