@@ -114,6 +114,12 @@ def a_directory_that_is_named_shows_no_names_from_elsewhere(lab):
     assert "the-name" in json.dumps(play(lab, prompt="@conf/", log=True).server.bodies())
 
 
+def a_working_directory_below_the_configuration_can_be_written(lab):
+    env = {"CLAUDE_CONFIG_DIR": os.path.dirname(lab.work)}
+    done = play(lab, call("Write", file_path=lab.work + "/a.txt", content="x"), call("Bash", command="touch b.txt"), args=ACCEPTS, env=env)
+    assert os.path.exists(lab.work + "/a.txt") and os.path.exists(lab.work + "/b.txt"), done.results
+
+
 if __name__ == "__main__":
-    main(a_directory_that_is_named_shows_no_names_from_elsewhere, no_tool_reaches_what_a_swapped_link_leads_to,
+    main(a_working_directory_below_the_configuration_can_be_written, a_directory_that_is_named_shows_no_names_from_elsewhere, no_tool_reaches_what_a_swapped_link_leads_to,
          the_configuration_is_protected_whatever_its_directory_is_called)

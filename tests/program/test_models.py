@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from lab import main
-from mock import SSE, Mock, call, cases, chunks, delta, events, message, message_item, said
+from mock import AWS_KEYS, SSE, Mock, call, cases, chunks, delta, events, message, message_item, said
 
 
 # ---- the catalog
@@ -178,6 +178,13 @@ def a_server_is_asked_for_its_list(lab):
         listed = {m["model"]: m for m in json.loads(done.out)["models"]}
         assert list(listed) == ["lab/m-1", "lab/m-2"] and "k1" in json.dumps(mock.seen[0]["headers"]), (wire, done)
         assert wire == "gemini" or (listed["lab/m-1"]["context"], listed["lab/m-1"]["windowSource"]) == (9999, "asked"), listed
+    profiles = Mock(lambda n, r: (200, {}, json.dumps({"inferenceProfileSummaries": [{"inferenceProfileId": name} for name in (
+        "us.anthropic.claude-opus-5-5", "us.amazon.nova-pro-v1:0")]})))
+    done = lab.cadre("models", "list", "bedrock", "--ask", "--json", env={**AWS_KEYS, "AWS_ENDPOINT_URL_BEDROCK": profiles.url})
+    listed = {m["model"]: m for m in json.loads(done.out)["models"]}
+    assert listed["bedrock/us.anthropic.claude-opus-5-5"]["priceSource"] == "built in" and not any("nova" in m for m in listed), done
+    request = profiles.seen[0]
+    assert request["path"] == "/inference-profiles?type=SYSTEM_DEFINED&maxResults=1000" and "bedrock/aws4_request" in request["headers"]["authorization"], request
     down = json.dumps({"providers": {"lab": {"wire": "chat", "baseUrl": "http://127.0.0.1:9"}}})
     done = lab.cadre("models", "list", "lab", "--ask", "--settings", down)
     assert done.code == 1 and "lab does not list its models: " in done.err, done

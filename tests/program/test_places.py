@@ -437,6 +437,24 @@ def a_window_of_8k_finishes_with_compactions_and_nothing_is_cut(lab):
         assert facts["contextWindow"] <= 8192, (name, facts)
 
 
+def what_is_too_long_without_a_word_is_summed_up(lab):
+    """No room for an answer and no refusal; a refusal of Cerebras, which has no body."""
+    refusals = {"full": (200, SSE, chunks(delta("length", {"prompt_tokens": 8150, "completion_tokens": 0}))), "cerebras": (400, {}, "")}
+    for name, refusal in refusals.items():
+        def reply(n, request):
+            if "replaced by a summary" in str(request["body"]["messages"][-1]["content"]):
+                return said("a summary", usage={"prompt_tokens": 100, "completion_tokens": 3})
+            if n == 2:
+                return refusal
+            return call("Bash", {"command": "true"}) if n == 1 else said("done", usage={"prompt_tokens": 100, "completion_tokens": 3})
+
+        mock = Mock(reply)
+        settings = {"providers": {"lab": {"wire": "chat", "baseUrl": "%s/%s/v1" % (mock.url, name), "models": {"m1": {"context": 8192}}}}}
+        done = lab.cadre("-p", "--provider", "lab", "--model", "m1", "--settings", json.dumps(settings), "--tools", "Bash", "--system-prompt", "Work.",
+                         "--allowed-tools", "Bash", "--", "hi")
+        assert done.code == 0 and done.out == "done\n" and len(mock.seen) == 4, (name, done, len(mock.seen))
+
+
 def a_prompt_that_cannot_be_shortened_says_why_in_one_line(lab):
     mock = Mock(lambda n, r: said("x", usage={"prompt_tokens": 100, "completion_tokens": 1}) if r["body"] else (404, {}, ""))
     lab.env["OLLAMA_BASE_URL"] = mock.url + "/v1"

@@ -13,6 +13,7 @@ import subprocess
 import time
 
 from lab import CADRE, ROOT, Lab, Skip, main
+from twenty import call
 
 OTHER = 65534
 
@@ -664,11 +665,29 @@ def a_killed_cadre_leaves_no_process_and_no_change(lab):
     before = {str(p): p.read_bytes() for p in pathlib.Path(lab.work).rglob("*") if p.is_file()}
     mounts = pathlib.Path("/proc/self/mountinfo").read_text()
     script = "(env -i setsid sleep 987 &) ; echo ready; sleep 986"
-    run = lab.start("sandbox", "run", "--", "bash", "-c", script, cwd=lab.work, env={"TMPDIR": lab.folder})  # its own stays: nobody is left to remove it
-    assert run.line() == "ready"
-    run.kill()
-    run.wait()
-    lab.wait_for_nobody()
+    script = "mkdir -p $TMPDIR/a/b; for i in $(seq 300); do echo x >$TMPDIR/a/b/$i; done; ln -s %s $TMPDIR/out; " % lab.work + script
+    put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True, "filesystem": {"denyRead": ["~/token"]},
+                                                                      "cadre": {"hooks": "all"}}}))
+    lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % call("Bash", command=script.replace("echo ready", "echo ready >started")))
+    for args in (("sandbox", "run", "--", "bash", "-c", script), ("sandbox", "run", "--read-only", "--", "bash", "-c", script), ("-p", "hi")):
+        temp = pathlib.Path(lab.folder, "temp")
+        temp.mkdir()
+        run = lab.start(*args, cwd=lab.work, env={"TMPDIR": str(temp), "CLAUDE_CODE_TMPDIR": str(temp)})
+        if args[0] == "-p":
+            until = time.monotonic() + 30
+            while not os.path.exists(lab.work + "/started"):
+                assert time.monotonic() < until and run.process.poll() is None, run.err
+                time.sleep(0.01)
+            os.unlink(lab.work + "/started")
+        else:
+            assert run.line() == "ready"
+        assert len([p for p in temp.rglob("*") if p.is_file()]) >= 300
+        run.kill()
+        run.wait()
+        lab.wait_for_nobody()  # the keeper too
+        left = [str(p) for p in temp.rglob("*") if not p.is_dir()]
+        assert not left, left[:9]
+        shutil.rmtree(temp)
 
     def names():
         for pid in filter(str.isdigit, os.listdir("/proc")):

@@ -98,13 +98,17 @@ class Walk:
         self.s.paste("line\r" * self.random.randint(5, 400))
         self.s.send("\x7f")
 
+    def enter(self, text):
+        """Enter by itself: in one rush with other keys it would be a paste."""
+        self.s.send(text)
+        self.quiet()
+        self.s.send("\r")
+        self.s.until(lambda rows: rows[self.s.cursor()[0]] == "❯")
+
     def submit(self):
         words = self.random.choice(("slow", "quick"))
         self.clear()
-        self.s.send("say " + words)
-        self.quiet()
-        self.s.send("\r")
-        self.s._pump(time.monotonic() + 1)  # Enter by itself: in one rush with other keys it would be a paste
+        self.enter("say " + words)
         if self.random.random() < 0.5:
             self.quiet()
 
@@ -113,10 +117,7 @@ class Walk:
         if time.monotonic() - self.escaped < 2.5:
             return
         self.clear()
-        self.s.send("say slow")
-        self.quiet()
-        self.s.send("\r")
-        self.s._pump(time.monotonic() + 1)
+        self.enter("say slow")
         self.s.send("\x1b")
         self.escaped = time.monotonic()
         self.quiet()

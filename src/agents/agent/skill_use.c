@@ -197,7 +197,7 @@ static void on_rendered(void *data, const struct skill_text *text)
 			register_skill_hooks(a, u->skill);
 		if (!u->skill->is_fork) {
 			agent_take_turn_model(a, u->skill);
-			result.is_known = !agent_note_skill(a, u->skill->name, text->text);
+			result.is_known = !skill_text_note(&a->skills_told, u->skill->name, text->text);
 		}
 	}
 	u->done(u->data, &result);

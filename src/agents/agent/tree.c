@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tree.c - all agents of one session. */
 #include "agents/agent/tree.h"
+#include "config/settings/instructions.h"
 #include <assert.h>
 #include "core/model/catalog.h"
 #include "config/settings/trust.h"
@@ -59,6 +60,9 @@ void agent_tree_release(struct agent_tree *t)
 		hook_set_unref(t->skill_hooks[i].set);
 	for (size_t i = 0; i < COUNT_OF(t->instructions); i++)
 		segment_unref(t->instructions[i].text);
+	if (t->instruction_rules)
+		instruction_rules_release(t->instruction_rules);
+	free(t->instruction_rules);
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------- */

@@ -291,12 +291,13 @@ struct agent_tree {
 	bool closing;             /* children are suspended, not ended */
 	struct tree_instructions {
 		bool collected;
-		struct segment *text;  /* owned; NULL: there are none */
-	} instructions[2];             /* all; managed ones only */
-	struct tool agent_tool;        /* the Agent tool with the roster in its description */
-	struct tool send_tool;         /* SendMessage where there are teams */
-	struct head *agent_definition; /* a reference; shared with other sessions: it has several KB */
-	const char *agent_base;        /* the definition without whom one can call */
+		struct segment *text;                /* owned; NULL: there are none */
+	} instructions[2];                           /* all; managed ones only */
+	struct instruction_rules *instruction_rules; /* NULL: not known yet */
+	struct tool agent_tool;                      /* the Agent tool with the roster in its description */
+	struct tool send_tool;                       /* SendMessage where there are teams */
+	struct head *agent_definition;               /* a reference; shared with other sessions: it has several KB */
+	const char *agent_base;                      /* the definition without whom one can call */
 	struct {
 		const char *file; /* borrowed from the set */
 		struct hook_set *set;

@@ -26,7 +26,7 @@ static bool is_offered(const struct agent_tree *t, struct str parameter)
 /* Where a fork may be made: what it is, when it is worth it, and an example. */
 static void write_fork_usage(struct buf *out, const struct agent_tree *t, const char *only)
 {
-	if (only || agent_denied(t->services->registry, STR(FORK_TYPE)))
+	if (only || t->switches.coordinator || agent_denied(t->services->registry, STR(FORK_TYPE)))
 		return;
 	if (t->switches.fork_mode)
 		buf_addstr(out, "Without subagent_type the agent is a fork of you: it has this whole conversation, and "
@@ -45,6 +45,17 @@ static void write_fork_usage(struct buf *out, const struct agent_tree *t, const 
 		 t->switches.fork_mode ? "" : "\"subagent_type\": \"fork\", ");
 }
 
+/* In place of the usual text: a coordinator has no tools of its own, and waits for no worker. */
+static const char worker_usage[] =
+	"Starts a worker, which carries out one task in the background. It has its own conversation and sees nothing of this "
+	"one: the prompt must contain everything that it needs: the goal, where to look, what is already known, and what to "
+	"report.\n\n"
+	"- To run independent tasks at the same time, start several workers with several calls in one message.\n"
+	"- The call returns at once with the id of the worker. Its end comes to you as a task notification; SendMessage to its id "
+	"continues it with its conversation.\n"
+	"- isolation \"worktree\" gives it a copy of the git repository, so that its changes cannot conflict with others. A copy "
+	"without changes is removed; otherwise the notification names its path and branch.";
+
 static void write_definition(struct buf *out, const struct agent_tree *t, const char *base, const char *only)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -56,7 +67,8 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 	int status = json_parse(&reader, base, strlen(base), &root, NULL);
 	assert(status == 0); /* compiled in */
 	(void)status;
-	struct str description = json_str(json_get(root, "description"), &a);
+	struct str description =
+		t->switches.coordinator ? str_from(worker_usage) : json_str(json_get(root, "description"), &a);
 	buf_addf(&text, STR_FMT "\n\n", STR_ARG(description));
 	write_fork_usage(&text, t, only);
 	roster_write(&text, t->services->registry,

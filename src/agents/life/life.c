@@ -8,7 +8,7 @@
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
-#include "lib/io/landlock.h"
+#include "lib/confine/landlock.h"
 #include "guard/sandbox/sandbox.h"
 #include "agents/agent/context.h"
 #include "agents/agent/hooks.h"

@@ -268,6 +268,24 @@ bool agent_tree_unfinished(const struct agent_tree *t, const struct map *deliver
 	return false;
 }
 
+void agent_tree_set_back(struct agent_tree *t, const struct map *later, struct buf *ret_names)
+{
+	for (struct agent_record *r = t->records; later->count && r; r = r->next) {
+		struct err ignored = { 0 };
+		bool over = r->member ? r->member->state == MEMBER_GONE : r->state != AGENT_SUSPENDED;
+		if (over || !r->restored || !r->background || !r->tool_use_id ||
+		    !map_get(later, str_from(r->tool_use_id)))
+			continue;
+		r->stop_asked = r->stopped_by_user = true;
+		(void)meta_write(r, &ignored);
+		if (r->member && t->team_ops) {
+			r->restored = false;
+			t->team_ops->stop(r, true);
+		}
+		buf_addf(ret_names, "%s%s", ret_names->n ? ", " : "", r->name ? r->name : r->description);
+	}
+}
+
 /* Children in the foreground are found by the calls that wait for them. The parent gets a failure as the end of that child. */
 void agent_tree_restore(struct agent *parent, const struct map *delivered)
 {

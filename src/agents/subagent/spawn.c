@@ -154,6 +154,8 @@ static bool may_spawn(const struct agent *parent, const struct spawn_request *r,
 		buf_addstr(why, "Budget limit reached: no agent is started any more.");
 	else if (fork && (parent->is_fork || fork_is_marked(&parent->query.transcript)))
 		buf_addstr(why, "A fork cannot fork again: do the work yourself, or name a subagent_type.");
+	else if (fork && t->switches.coordinator)
+		buf_addstr(why, "A coordinator starts no forks: name a type of worker.");
 	else if (fork && parent->agent_types)
 		buf_addf(why, "This agent may start %s only, no forks.", parent->agent_types);
 	else if (denial)

@@ -360,6 +360,8 @@ static void step_starts(struct agent *a)
 	}
 	subagent_launched(a);
 	a->phase = CHILD_RUNS;
+	if (a->record->member)
+		a->record->member->state = MEMBER_WORKS;
 	if (a->call && a->tree->switches.patience_ms)
 		timer_start(a->tree->services->loop, &a->patience, a->tree->switches.patience_ms);
 	if (!a->turn_over)

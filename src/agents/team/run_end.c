@@ -130,12 +130,12 @@ static void decide_shutdown(struct agent *a)
 		return;
 	unsigned at_it = a->tree->todo_dir ? a->tree->kit->tasks_of(&a->tree->main.env, r->name, &tasks) : 0;
 	id_iso_time(id_wall_ms(), time);
-	const char *request = m->shutdown;
-	m->shutdown = NULL;
 	if (!at_it) {
 		a->leaves = true;
 		return;
 	}
+	const char *request = m->shutdown;
+	m->shutdown = NULL;
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "shutdown_rejected");
 	json_kcstr(&w, "requestId", request);
@@ -262,7 +262,6 @@ void team_run_over(struct agent *a, bool again, bool all_read)
 	if (a->leaves) {
 		a->leaves = false;
 		r->state = AGENT_COMPLETED;
-		r->member->shutdown = "";
 		team_ops.gone(r);
 		return;
 	}

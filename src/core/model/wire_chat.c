@@ -49,6 +49,7 @@ static bool is_openrouter(const struct http_endpoint *p)
  * OpenRouter of Gemini, are cached up to marks. */
 static void chat_model_at(const struct http_endpoint *p, const char *model, struct model_quirks *quirks)
 {
+	static const char *const echoing[] = { "ollama", "llamacpp", "vllm" }; /* templates use it inside a tool loop */
 	const char *server = p->endpoint.provider->server;
 	bool router = is_openrouter(p), gateway = router || (server && !strcmp(server, "litellm"));
 
@@ -56,6 +57,8 @@ static void chat_model_at(const struct http_endpoint *p, const char *model, stru
 		quirks->wire = &wire_responses;
 		quirks->bits |= CHAT_SESSION_KEY;
 	}
+	for (size_t i = 0; server && i < COUNT_OF(echoing); i++)
+		quirks->bits |= strcmp(server, echoing[i]) ? 0 : CHAT_ECHO_SAME;
 	if ((gateway && strstr(model, "claude")) || (router && strstr(model, "gemini")))
 		quirks->bits |= CHAT_MARKS;
 }
@@ -216,6 +219,9 @@ static void explain_failure(struct model_call *call)
 	for (int i = 0; i < TRANSLATIONS && !model.n; i++)
 		if (call->body.head->translations[i])
 			model = ((const struct wire_head *)call->body.head->translations[i]->facts)->model;
+	if (f->status == 400 && !call->error_body.n &&
+	    strstr(s->base, "cerebras")) /* what is too long has no body there */
+		f->too_long = true;
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		no_tools = no_tools || str_has(buf_str(&call->error_body), str_from(words[i]));
 	if (no_tools) {
@@ -289,11 +295,10 @@ static bool chat_feed(struct http_call *c, const char *p, size_t n)
 {
 	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
 
-	if (!model_call_is_stream(c->call, p, n)) {
-		buf_add(&c->call->error_body, p, n);
-		return true;
-	}
-	wire_stream_feed(&x->stream, p, n);
+	struct str bytes = { p, n };
+
+	if (model_call_is_stream(c->call, &bytes))
+		wire_stream_feed(&x->stream, bytes.p, bytes.n);
 	return !c->call->answer.failure.kind;
 }
 
@@ -328,6 +333,7 @@ static const struct wire_quirk chat_quirk_names[] = {
 	{ "echo", CHAT_ECHO },
 	{ "echoReasoning", CHAT_ECHO_PLAIN },
 	{ "echoParts", CHAT_ECHO_PARTS },
+	{ "echoSame", CHAT_ECHO_SAME },
 	{ "noReasoning", WIRE_NO_REASONING },
 	{ "noSummary", WIRE_NO_SUMMARY },
 	{ "effortHigh", WIRE_EFFORT_HIGH },

@@ -180,18 +180,16 @@ static void put_users(struct wire_writer *w, uint32_t from, uint32_t to)
 
 static void put_signature(struct wire_writer *w, struct str thought)
 {
-	struct str origin, signature, last_origin = STR(""), last = STR("");
+	struct wire_seal last = { 0 };
 	size_t at = 0;
 
-	while (wire_next_seal(w, thought, &at, &origin, &signature)) {
-		last_origin = origin;
-		last = signature;
-	}
-	if (!last.n)
+	while (wire_next_seal(w, thought, &at, &last))
+		;
+	if (!last.rest.n)
 		return;
-	wire_seal_open(w, last_origin);
+	wire_seal_open(w, last.origin);
 	translation_add_optional(w->out, STR("\"thoughtSignature\":\""));
-	translation_add_optional(w->out, last);
+	translation_add_optional(w->out, last.rest);
 	translation_add_optional(w->out, STR("\","));
 	wire_seal_close(w);
 }

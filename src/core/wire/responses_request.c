@@ -96,21 +96,21 @@ static void put_result(struct wire_writer *w, const struct json *block)
 static void put_reasoning(struct wire_writer *w, struct str thought, struct str *ret_origin, struct str *ret_phase)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
-	struct str origin, item;
+	struct wire_seal seal;
 	size_t at = 0;
 
 	*ret_phase = STR("");
-	while (wire_next_seal(w, thought, &at, &origin, &item)) {
+	while (wire_next_seal(w, thought, &at, &seal)) {
 		const struct json *root;
-		struct str phase = str_cut(&item, ':');
+		struct str item = seal.rest, phase = str_cut(&item, ':');
 		if (phase.n) {
 			*ret_phase = phase;
-			*ret_origin = origin;
+			*ret_origin = seal.origin;
 		}
 		if (!item.n || json_parse(&reader, item.p, item.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT))
 			continue;
 		close_item(w);
-		wire_seal_open(w, origin);
+		wire_seal_open(w, seal.origin);
 		if (w->state != ITEM_FIRST)
 			translation_add_optional(w->out, STR(","));
 		const char *before = "{";

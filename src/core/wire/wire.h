@@ -36,6 +36,7 @@ enum form_quirk {
 	CHAT_MARKS = 1 << 16,         /* a gateway to a model whose prompts are cached up to marks */
 	CHAT_ECHO_PLAIN = 1 << 17,    /* the same in reasoning */
 	CHAT_ECHO_PARTS = 1 << 18,    /* the same as a part of the content (Mistral) */
+	CHAT_ECHO_SAME = 1 << 19,     /* takes its reasoning back in the member that it came in, where there was some */
 };
 
 /* Limits and quirks of one model at one server */
@@ -143,10 +144,13 @@ void wire_put_source(struct translation *out, const struct json *block); /* data
 struct str wire_description(struct wire_writer *w, const struct json *block);
 /* Writes the part of a schema that all servers accept. */
 void wire_put_schema(struct wire_writer *w, const struct json *schema);
+struct wire_seal {
+	struct str origin, rest;
+	struct str thinking; /* that it belongs to, as raw JSON */
+};
 /* Walks the thinking of a block that has a seal of this form: NAME:ORIGIN:REST. *at: 0 at first. Texts are in the arena of
  * the translation. False: no more. */
-bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struct str *ret_origin,
-		    struct str *ret_rest);
+bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struct wire_seal *ret);
 /* Pieces between the two are sent only to the server and the model that they came from. */
 void wire_seal_open(struct wire_writer *w, struct str origin);
 void wire_seal_close(struct wire_writer *w);
@@ -190,7 +194,7 @@ struct wire_stream {
 	const char *stop_reason; /* Messages API stop reason; NULL: none yet */
 	struct buf refusal;      /* its own words */
 	struct usage usage;
-	bool has_usage, over;
+	bool has_usage, over, ending;
 	/* Chat */
 	enum { THINK_FIRST, THINK_INSIDE, THINK_OVER } think; /* of <think>...</think> in front of the text */
 	struct buf held;                                      /* what may be one of these tags, or a part of it */
@@ -203,7 +207,7 @@ void wire_stream_init(struct wire_stream *s, const struct wire_form *form, struc
 void wire_stream_feed(struct wire_stream *s, const char *p, size_t n); /* after a failure it does nothing */
 /* A non-streamed answer, one JSON object. False: not an answer. */
 bool wire_stream_whole(struct wire_stream *s, struct str json);
-/* The end of the stream: closes an answer that has a stop reason. */
+/* The end of the stream: takes an event that lacks its blank line, and closes an answer that has a stop reason. */
 void wire_stream_end(struct wire_stream *s);
 void wire_stream_release(struct wire_stream *s);
 

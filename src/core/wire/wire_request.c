@@ -100,7 +100,7 @@ struct str wire_description(struct wire_writer *w, const struct json *block)
 
 /* ---- seals ------------------------------------------------------------------------------------------------------- */
 
-bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struct str *ret_origin, struct str *ret_rest)
+bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struct wire_seal *ret)
 {
 	AUTO_BUF struct buf list = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -120,8 +120,8 @@ bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struc
 		struct str origin = str_cut(&rest, ':');
 		if (origin.n != WIRE_ORIGIN || !rest.p)
 			continue;
-		*ret_origin = arena_str(&w->out->arena, origin);
-		*ret_rest = arena_str(&w->out->arena, rest);
+		*ret = (struct wire_seal){ arena_str(&w->out->arena, origin), arena_str(&w->out->arena, rest),
+					   arena_str(&w->out->arena, wire_raw(json_get(b, "thinking"))) };
 		*at = i + 1;
 		return true;
 	}

@@ -139,6 +139,23 @@ static bool describe_plan(struct tui *t, struct styled *out, struct str text)
 	return text.n > 0;
 }
 
+/* What an edit would change, below the path of its file. False: it is no edit, or it cannot be applied. */
+static bool describe_edit(struct tui *t, struct styled *out, const struct cadre_event *e)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *patch = NULL;
+	size_t n, added, removed;
+	const char *json = cadre_event_patch(e, &n);
+
+	if (!n || json_parse(&reader, json, n, &patch, NULL) < 0)
+		return false;
+	styled_add(out, LOOK_PLAIN, STR("  "));
+	styled_add_line(out, LOOK_PLAIN, json_str(json_get(patch, "filePath"), &a));
+	diff_paint(t, json_get(patch, "structuredPatch"), SIZE_MAX, out, &added, &removed);
+	return true;
+}
+
 /* The agent that asks, and below which others it works; nothing for the main agent */
 static void add_who(struct buf *out, const struct cadre_event *e)
 {
@@ -162,16 +179,10 @@ static void describe_call(struct tui *t, struct styled *out, const struct cadre_
 	styled_add(out, LOOK_BOLD, STR(" wants to use "));
 	styled_add_foreign(out, LOOK_BOLD, str_from(cadre_event_name(e)), true);
 	styled_add(out, LOOK_BOLD, STR(":\n"));
-	for (struct str rest = text; rest.p && text.n;) {
-		struct str line = str_cut(&rest, '\n');
-		char sign = line.n ? line.p[0] : ' ';
-		bool diff = cadre_event_offers_edits(e);
+	bool is_edit = describe_edit(t, out, e);
+	for (struct str rest = text; !is_edit && rest.p && text.n;) {
 		styled_add(out, LOOK_PLAIN, STR("  "));
-		styled_add_line(out,
-				diff && sign == '+'   ? LOOK_ADDED
-				: diff && sign == '-' ? LOOK_REMOVED
-						      : LOOK_PLAIN,
-				line);
+		styled_add_line(out, LOOK_PLAIN, str_cut(&rest, '\n'));
 	}
 	if (cadre_event_why(e)[0]) {
 		styled_add(out, LOOK_DIM, STR("why: "));

@@ -86,9 +86,10 @@ struct tui {
 	int64_t drawn_ms, key_ms;
 	struct buf note; /* for a moment in the status row */
 	bool history_read;
-	struct map skills; /* name -> what it does; owned texts */
-	bool unfocused;    /* known during a turn only */
-	bool resizing;     /* the window has changed: no frame is drawn until the region was taken off */
+	struct map skills;   /* name -> what it does; owned texts */
+	struct map mentions; /* agent-NAME or SERVER:URI behind an @ -> what it is; owned texts */
+	bool unfocused;      /* known during a turn only */
+	bool resizing;       /* the window has changed: no frame is drawn until the region was taken off */
 	unsigned probes, probe_column,
 		answers[3]; /* questions about widths that are not answered yet, and the answers */
 
@@ -126,6 +127,7 @@ struct tui {
 	char *remembered;          /* a line for a memory file that is being chosen */
 	char *export_path;         /* that was named to /export; NULL: none */
 	bool leave_asked;          /* /exit while agents run: not for the first time */
+	bool debugged, traced;     /* this session has a log, or a timeline, since /debug or /trace */
 	struct buf attached;       /* content blocks for the prompt that is submitted next; "": none */
 	struct queued {
 		char *text, *blocks;
@@ -189,7 +191,9 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark);
 
 /* ---- diff.c, todo.c -------------------------------------------------------------------------------------------------- */
 
-void diff_paint(struct tui *t, const struct json *patch, struct styled *s, size_t *ret_added, size_t *ret_removed);
+/* Appends hunks as they are in structuredPatch, at most so many rows. */
+void diff_paint(struct tui *t, const struct json *patch, size_t most, struct styled *s, size_t *ret_added,
+		size_t *ret_removed);
 void diff_open(struct tui *t);                                 /* a view: what differs from the last commit */
 void todo_message(struct tui *t, const struct cadre_event *e); /* of the main agent */
 void todo_created(struct tui *t, struct str result);
@@ -334,8 +338,7 @@ void roster_tell(struct tui *t, const char *agent, const char *text); /* id or n
 
 /* ---- command.c ------------------------------------------------------------------------------------------------------ */
 
-void command_show_transcript(struct tui *t);           /* Ctrl-O */
-void command_remember(struct tui *t, struct str text); /* # */
+void command_show_transcript(struct tui *t); /* Ctrl-O */
 struct slash {
 	const char *name;
 	const char *aliases; /* each with its NUL, then an empty one */
@@ -343,7 +346,9 @@ struct slash {
 	void (*run)(struct tui *t, const struct slash *slash, struct str rest);
 	const char *words; /* of the subcommand that answers it; of a list; a key; a prompt */
 };
-bool command_is(const struct slash *s, struct str name); /* its name or one of its aliases */
+void command_remember(struct tui *t, struct str text);                          /* memory.c: # */
+void command_memory(struct tui *t, const struct slash *slash, struct str rest); /* memory.c: /memory */
+bool command_is(const struct slash *s, struct str name);                        /* its name or one of its aliases */
 extern const struct slash slash_table[];
 extern const size_t slash_count;
 bool command_address(struct tui *t, struct str line); /* @NAME TEXT, or @ alone; false: it is for no member */
@@ -360,6 +365,8 @@ void show_styles(struct tui *t, page_choose_fn *choose);
 page_preview_fn show_theme;                                /* what it looks like */
 bool show_sessions(struct tui *t, page_choose_fn *choose); /* false: there is none; what is chosen: ID PATH */
 void show_read_skills(struct tui *t);                      /* into t->skills */
+void show_read_mentions(struct tui *t);                    /* into t->mentions */
+void show_drop_names(struct map *names);                   /* of one of these two */
 void show_past(struct tui *t);                             /* of the session that was continued */
 void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out);
 bool show_store(struct tui *t, const char *source, const char *key, const char *value);

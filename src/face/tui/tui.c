@@ -482,7 +482,7 @@ static int tui_open(struct tui *t, struct err *err)
 	t->out = cadre_writer_new(c, STDOUT_FILENO);
 	input_configure(t);
 	tui_read_settings(t);
-	t->worked = false;
+	t->worked = t->debugged = t->traced = false;
 	t->cost_usd = 0;
 	t->context = t->window = 0;
 	return 0;
@@ -532,9 +532,8 @@ static void tui_release(struct tui *t)
 	for (size_t i = 0; i < t->queue_count; i++)
 		tui_queued_release(&t->queue[i]);
 	buf_release(&t->attached);
-	for (struct map_entry *e = map_next(&t->skills, NULL); e; e = map_next(&t->skills, e))
-		free(e->value);
-	map_release(&t->skills);
+	show_drop_names(&t->skills);
+	show_drop_names(&t->mentions);
 	free(t->rows);
 	free(t->queue);
 	free(t->mode);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * menu.c - suggestions below the input: commands and skills behind a slash, files behind an @, the history behind Ctrl-R. */
+ * menu.c - suggestions below the input: commands and skills behind a slash, files, agents and resources
+ * behind an @, the history behind Ctrl-R. */
 #include <dirent.h>
 #include <sys/stat.h>
 #include "face/tui/state.h"
@@ -117,6 +118,23 @@ static void add_files(struct menu *m, struct str typed)
 		qsort(m->items, m->count, sizeof *m->items, by_text);
 }
 
+/* Agents and resources of servers, behind the files */
+static void add_mentions(struct tui *t, struct menu *m, struct str typed)
+{
+	size_t files = m->count;
+
+	if (!typed.n || !t->mentions.count)
+		show_read_mentions(t);
+	for (const struct map_entry *e = map_next(&t->mentions, NULL); e; e = map_next(&t->mentions, e)) {
+		AUTO_BUF struct buf text = { 0 };
+		buf_addf(&text, "@%s", e->key);
+		if (fits(typed, e->key))
+			menu_add(m, buf_str(&text), e->value);
+	}
+	if (m->count > files)
+		qsort(m->items + files, m->count - files, sizeof *m->items, by_text);
+}
+
 void menu_search_history(struct tui *t)
 {
 	if (t->lines)
@@ -144,10 +162,12 @@ void menu_update(struct tui *t)
 	while (at && text.p[at - 1] != ' ' && text.p[at - 1] != '\n')
 		at--;
 	struct str word = { text.p + at, cursor - at };
-	if (at == 0 && str_starts(word, STR("/")))
+	if (at == 0 && str_starts(word, STR("/"))) {
 		add_commands(t, menu_new(t, MENU_SLASH, 0), (struct str){ word.p + 1, word.n - 1 });
-	else if (str_starts(word, STR("@")))
+	} else if (str_starts(word, STR("@"))) {
 		add_files(menu_new(t, MENU_FILES, at), (struct str){ word.p + 1, word.n - 1 });
+		add_mentions(t, t->menu, (struct str){ word.p + 1, word.n - 1 });
+	}
 	if (t->menu && !t->menu->count)
 		menu_close(t);
 }

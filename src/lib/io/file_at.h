@@ -31,6 +31,7 @@ int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mo
 
 /* A directory and all below it; symlinks are removed, not followed. A missing one is not an error. */
 int file_at_remove_tree(const struct file_at *at, struct err *err);
+int file_remove_raw(const char *path); /* the same for a trusted path; -1: errno. It neither allocates nor locks */
 
 /* The same in one call */
 /* A descriptor for reading and the state of the file. Never blocks on a pipe. */

@@ -388,6 +388,11 @@ int cadre_set(struct cadre *c, const char *option, const char *value, char *why,
 	spawner_limit(c->services.spawner, o->no_keeper, o->no_subreaper);
 	if (o->raise_descriptors && !raised)
 		c->services.descriptor_limit = descriptor_limit(true);
+	bool open = c->services.observers && value && status == 0; /* what is observed from now on */
+	if (open && !strcmp(option, "trace"))
+		status = trace_observe(&c->services, &err);
+	else if (open && !strcmp(option, "debug-file"))
+		status = debug_observe(&c->services, &err);
 	return api_status(status, &err, why, why_size);
 }
 
