@@ -54,6 +54,10 @@ static bool matches_rule(void *data, struct str rule)
 	struct permission_verdict v = { 0 };
 	bool fits = true;
 
+	for (const struct permission *up = p; up && !alone.main_checkout; up = up->parent) { /* a copy is the same file */
+		alone.write_root = up->write_root;
+		alone.main_checkout = up->main_checkout;
+	}
 	if (permission_add_rule(&alone, RULE_DENY, rule, &origin, NULL, NULL, NULL) == 0) {
 		permission_explain(&alone, tool_call_use(call), PERMISSION_HINT_NONE, &v);
 		/* By the ask step: it is not certain that the rule is not meant. */

@@ -85,6 +85,9 @@ static int step_take_worktree(struct agent *a, struct err *err)
 	struct worktree_spec spec = { .agent_id = a->who.id,
 				      .cwd = a->parent ? a->parent->env.cwd : NULL,
 				      .fresh = t->worktree.fresh,
+				      .checked = true,
+				      .trusted = t->switches.trusted,
+				      .session_root = t->main.cwd,
 				      .symlink_dirs = t->worktree.symlink_dirs,
 				      .sparse_paths = t->worktree.sparse_paths };
 
