@@ -106,6 +106,7 @@ static const struct {
 	{ "not a multimodal model", NULL, CHAT_NO_IMAGES },       /* vLLM */
 	{ "does not support image", NULL, CHAT_NO_IMAGES },
 	{ "image_url is only supported by", NULL, CHAT_NO_IMAGES },
+	{ "input_file", NULL, WIRE_NO_DOCUMENTS },
 	{ "max_output_tokens", "not supported", CHAT_NO_LIMIT },
 	{ "generate reasoning summaries", NULL, WIRE_NO_SUMMARY }, /* OpenAI, of an account that is not verified */
 	{ "reasoning.summary", NULL, WIRE_NO_SUMMARY },
@@ -326,6 +327,7 @@ static const struct wire_quirk chat_quirk_names[] = {
 	{ "noParallelCalls", CHAT_NO_PARALLEL_CALLS },
 	{ "noEffort", CHAT_NO_EFFORT },
 	{ "noImages", CHAT_NO_IMAGES },
+	{ "noDocuments", WIRE_NO_DOCUMENTS },
 	{ "effortNone", CHAT_EFFORT_NONE },
 	{ "answerBetween", CHAT_ANSWER_BETWEEN },
 	{ "shortIds", CHAT_SHORT_IDS },

@@ -53,6 +53,12 @@ static const struct {
 	  R_USER(R_IMAGE ",{\"type\":\"input_file\",\"filename\":\"document.pdf\",\"file_data\":\"data:application/pdf;base64,QUJD\"}") ","
 	  R_CALL("x", "{}") "," R_OUT("x", "[" R_TEXT("see") "," R_IMAGE "]") "," R_USER(R_TEXT("b")) },
 	{ "responses: no images", &form_responses, CHAT_NO_IMAGES, { "u" IMAGE }, R_USER(R_TEXT("[An image was left out: this server takes none.]")) },
+	{ "responses: no documents", &form_responses, WIRE_NO_DOCUMENTS, { "u" PDF, "u" IMAGE },
+	  R_USER(R_TEXT("[A document was left out: this model takes none.]") "," R_IMAGE) },
+	{ "gemini: no documents", &form_gemini, WIRE_NO_DOCUMENTS, { "u" PDF, "u" IMAGE },
+	  G_USER(G_TEXT("[A document was left out: this model takes none.]") "," G_IMAGE) },
+	{ "gemini: no images", &form_gemini, CHAT_NO_IMAGES, { "u" PDF, "u" IMAGE },
+	  G_USER("{\"inlineData\":{\"mimeType\":\"application/pdf\",\"data\":\"QUJD\"}}," G_TEXT("[An image was left out: this server takes none.]")) },
 	{ "responses: a result of two texts is one text", &form_responses, 0,
 	  { "u" TEXT("a"), "a" CALL("x", "{}"), "u" RESULT("x", "[" TEXT("b") "," TEXT("c") "]") },
 	  R_USER(R_TEXT("a")) "," R_CALL("x", "{}") "," R_OUT("x", "\"b\\nc\"") },
