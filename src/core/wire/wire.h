@@ -38,6 +38,7 @@ enum form_quirk {
 	CHAT_ECHO_PARTS = 1 << 18,    /* the same as a part of the content (Mistral) */
 	CHAT_ECHO_SAME = 1 << 19,     /* takes its reasoning back in the member that it came in, where there was some */
 	WIRE_NO_DOCUMENTS = 1 << 20,  /* replaced by a line of text; chat completions have none */
+	CHAT_KEEP_THINKING = 1 << 21, /* reads reasoning of former turns only if it is told to (Z.ai) */
 };
 
 /* Limits and quirks of one model at one server */
@@ -201,7 +202,9 @@ struct wire_stream {
 	enum { THINK_FIRST, THINK_INSIDE, THINK_OVER } think; /* of <think>...</think> in front of the text */
 	struct buf held;                                      /* what may be one of these tags, or a part of it */
 	struct buf details;                                   /* reasoning_details, with commas between them */
-	uint64_t answer_bytes;                                /* so far */
+	struct buf signed_blocks; /* thinking_blocks, the same; those before signed_n are whole */
+	size_t signed_n;
+	uint64_t answer_bytes; /* so far */
 };
 
 void wire_stream_init(struct wire_stream *s, const struct wire_form *form, struct answer *answer,

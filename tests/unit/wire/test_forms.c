@@ -109,6 +109,9 @@ static const struct {
 	  { "u" TEXT("a"), "a" TEXT("b"), "a" SEAL("chat:" TEST_ORIGIN ":{\\\"reasoning_details\\\":[{\\\"type\\\":\\\"reasoning.encrypted\\\"}]}"), "u" TEXT("c") },
 	  "{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"reasoning_details\":[{\"type\":\"reasoning.encrypted\"}],\"content\":\"b\"},"
 	  "{\"role\":\"user\",\"content\":\"c\"}" },
+	{ "chat: signed blocks of Claude", &form_chat, 0,
+	  { "u" TEXT("a"), "a" SEAL("chat:" TEST_ORIGIN ":{\\\"thinking_blocks\\\":[{\\\"type\\\":\\\"thinking\\\"}]}"), "a" TEXT("b"), "u" TEXT("c") },
+	  C_USER("a") "," C_SAID("\"thinking_blocks\":[{\"type\":\"thinking\"}],", "b") "," C_USER("c") },
 	/* Reasoning goes to its own origin only. Where the member must always be there, that of others is empty. */
 	{ "chat: reasoning that is wanted always", &form_chat, CHAT_ECHO,
 	  { "u" TEXT("a"), "a" C_SEAL(TEST_ORIGIN, "reasoning"), "a" TEXT("b"), "u" TEXT("c"), "a" C_SEAL(OTHER, "reasoning"), "a" TEXT("d"),
@@ -208,6 +211,13 @@ static const struct {
 	{ "gemini: cut", &form_gemini, CHUNK("{\"text\":\"a\"}", ""), "text<a> open" },
 	{ "gemini: an error", &form_gemini, CHUNK("{\"text\":\"a\"}", "") "data: {\"error\":{\"code\":503,\"message\":\"busy\",\"status\":\"UNAVAILABLE\"}}\n\n",
 	  "text<a> event 503: 503 UNAVAILABLE: busy" },
+	{ "chat: signed blocks of Claude, behind LiteLLM", &form_chat,
+	  C_DELTA("{\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"h\",\"signature\":\"\"}]}")
+	  C_DELTA("{\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"m\",\"signature\":null}]}")
+	  C_DELTA("{\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"s1\"},{\"type\":\"redacted_thinking\",\"data\":\"d\"}]}")
+	  C_DELTA("{\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"cut\"}]}") C_TEXT("a") C_STOP,
+	  "text<a>" A_TEXT("a") A_THOUGHT("", "chat:" TEST_ORIGIN ":{\\\"thinking_blocks\\\":[{\\\"type\\\":\\\"thinking\\\",\\\"thinking\\\":\\\"hm\\\","
+	  "\\\"signature\\\":\\\"s1\\\"},{\\\"type\\\":\\\"redacted_thinking\\\",\\\"data\\\":\\\"d\\\"}]}") "end_turn" END },
 	{ "chat: <think> in front", &form_chat, C_TEXT("\\n<th") C_TEXT("ink>hm") C_TEXT(" </th") C_TEXT("ink>\\n\\nHello <think>") C_STOP,
 	  "thinking<hm>thinking< >" A_THOUGHT("hm ", "chat:" TEST_ORIGIN ":{\\\"field\\\":\\\"content\\\"}") "text<Hello <think>>" A_TEXT("Hello <think>") "end_turn" END },
 	{ "chat: <think> that does not end", &form_chat, C_TEXT("<think>hm</thi") C_STOP, "thinking<hm>thinking<</thi>" A_THOUGHT("hm</thi", "chat:" TEST_ORIGIN ":{\\\"field\\\":\\\"content\\\"}") "end_turn" END },
