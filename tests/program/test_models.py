@@ -201,6 +201,15 @@ def every_model_of_the_settings_is_tested(lab):
     assert "the credential is refused" in lines[2] and "set NOT_SET" in lines[3], lines
 
 
+def a_key_in_the_clear_is_named(lab):
+    for key, clear in (("k-1", True), ("${LAB_KEY}", False)):
+        own = {"lab": {"wire": "chat", "baseUrl": "http://127.0.0.1:9", "key": key}}
+        done = lab.cadre("models", "show", "lab/m1", "--json", "--settings", json.dumps({"providers": own}), env={"LAB_KEY": "k-2"})
+        shown = json.loads(done.out)["credential"]
+        assert shown.startswith("key of providers.lab") and ("in the clear" in shown) == clear, shown
+        assert "k-1" not in done.out and "k-2" not in done.out, done
+
+
 def a_server_is_asked_for_its_list(lab):
     """Each API has its own path; a window in the list counts."""
     rows = (("chat", "/models", {"data": [{"id": "m-1", "context_length": 9999}, {"id": "m-2"}]}),
