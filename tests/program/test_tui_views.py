@@ -6,10 +6,13 @@ import json
 import os
 import pathlib
 import re
+import subprocess
+import sys
 import time
 
 from lab import Late, main
 from test_tui import PLAIN, leave, ready, screen
+from test_tui_dialogs import SERVER
 from test_tui_input import switches
 from xterm import Xterm
 
@@ -83,6 +86,17 @@ rule slow command
 rule slow command end
   prompt contains "slow command"
   text Over.
+rule books
+  prompt contains "use the server"
+  turn 1
+  call mcp__clerk__book {}
+rule writes
+  prompt contains "write it"
+  turn 1
+  call Write {"file_path": "new.txt", "content": "x\\ny\\n"}
+rule written
+  prompt contains "write it"
+  text Written.
 rule says
   text I hear you.
 """
@@ -222,24 +236,56 @@ def a_light_background_is_asked_for_and_addresses_are_links(lab):
 
 VIEWS = (("agents", ("C-x", "t"), "no agent"), ("models", ("/model", "enter"), "Model from"), ("themes", ("/theme", "enter"), "Theme"),
          ("efforts", ("/effort", "enter"), "Effort"), ("conversation", ("C-o",), "q leaves"), ("commands", ("/the",), "/theme"),
-         ("question", ("edit it", "enter"), "wants to use Edit"))
+         ("styles", ("/output-style", "enter"), "Output style"), ("differences", ("/diff", "enter"), "Changes since"),
+         ("sessions", ("/resume", "enter"), "Sessions"), ("paste", ("PASTE", "C-o"), "Pasted"),
+         ("question", ("edit it", "enter"), "wants to use Edit"), ("form", ("use the server", "enter"), "server clerk asks"),
+         ("rewind", ("write it", "enter", "Written.", "/rewind", "enter"), "Back to before"),
+         ("rewind kinds", ("write it", "enter", "Written.", "/rewind", "enter", "Back to before", "enter"), "Set back"))
 SIZES = ((80, 24), (20, 10), (200, 16), (80, 24))
 
 
+def prepare_views(lab):
+    """A changed file in a repository, a session of three days ago, a server that asks"""
+    write(lab, "a.txt", "one\nwhile (p < end)\ntwo\n")
+    write(lab, "clerk.py", SERVER)
+    for words in (("init", "-q"), ("add", "a.txt"), ("-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "first")):
+        subprocess.run(["git", "-C", lab.work, *words], check=True)
+    write(lab, ".git/info/exclude", "*.py\n")
+    write(lab, "a.txt", "one\nwhile (p < end)\n\tthree\n")
+    write(lab, "b.txt", "new\n")
+    with view(lab) as s:
+        ask(s, "hello there", "I hear you.")
+        leave(s)
+    [session] = pathlib.Path(lab.env["HOME"], ".claude", "projects").glob("*/*.jsonl")
+    os.utime(session, (time.time() - 3 * 86400 - 1800,) * 2)
+
+
 def every_view_is_as_it_was_at_each_width(lab):
-    """tui_screens.txt has the rows; CADRE_UPDATE=1 writes them anew, to be read before they are kept."""
+    """tui_screens.txt has the rows; CADRE_UPDATE=1 writes them anew, to be read before they are kept. A digit of times and ids is 0."""
     path, update, shown = pathlib.Path(__file__).with_name("tui_screens.txt"), os.environ.get("CADRE_UPDATE"), []
     kept = {} if update else dict(part.split("\n", 1) for part in path.read_text().split("== ")[1:])
-    write(lab, "a.txt", "one\nwhile (p < end)\ntwo\n")
+    prepare_views(lab)
+    servers = json.dumps({"mcpServers": {"clerk": {"command": sys.executable, "args": [os.path.join(lab.work, "clerk.py")]}}})
     for name, keys, text in VIEWS:
-        with view(lab, env={**PLAIN, "NVIM": "a terminal that cuts"}) as s:
+        changing = name == "sessions" or name.startswith("rewind")
+        args = ("--permission-mode", "acceptEdits") if name.startswith("rewind") else ()
+        with view(lab, "--mcp-config", servers, "--allowedTools=mcp__clerk__book", *args, env={**PLAIN, "NVIM": "a terminal that cuts"}) as s:
             ready(s)
-            s.press(*keys)
+            for key in keys:
+                if key == "PASTE":
+                    s.paste("".join("%d pasted words of a long line that does not fit into a narrow window\r" % i for i in range(30)))
+                    s.until("[paste 1:")
+                elif key[0].isupper() and " " in key or key.endswith("."):
+                    s.seen(key)
+                    ready(s) if key.endswith(".") else s.until("q leaves" if key.startswith("q") else key)
+                else:
+                    s.press(key)
             s.until(text)
             for number, size in enumerate(SIZES):
                 s.resize(*size)
                 title = "%s %d: %dx%d" % (name, number, *size)
-                rows = lambda screen: "".join("|%s\n" % row for row in screen if row and not row.startswith("cadre 0."))
+                one = lambda row: re.sub(r"\b[0-9a-f]{4,8}\b|\d+", "0", row) if changing else row
+                rows = lambda screen: "".join("|%s\n" % one(row) for row in screen if row and not row.startswith("cadre 0."))
                 if update:
                     while s._pump(time.monotonic() + 1):
                         pass

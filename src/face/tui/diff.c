@@ -3,7 +3,7 @@
 #include "face/tui/state.h"
 #include "lib/json/json.h"
 
-enum { MOST_PAIRS = 64, WIDE_COLUMNS = 60 };
+enum { MOST_PAIRS = 64 };
 
 /* Blanks, signs, or the characters of words: a difference is made of whole runs of them. */
 static int class_of(char c)
@@ -72,10 +72,9 @@ static size_t take_run(const struct json *lines, const struct json **at, char si
 	return n;
 }
 
-void diff_paint(struct tui *t, const struct json *patch, size_t most, struct styled *s, size_t *ret_added,
+void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most, struct styled *s, size_t *ret_added,
 		size_t *ret_removed)
 {
-	int digits = t->region.columns < WIDE_COLUMNS ? 4 : 9;
 	AUTO_ARENA struct arena arena = { 0 };
 	struct str gone[MOST_PAIRS], come[MOST_PAIRS];
 	size_t rows = 0, left = 0;

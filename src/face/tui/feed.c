@@ -12,6 +12,7 @@ enum {
 	TAIL_ROWS = 5,
 	PROMPT_ROWS = 20,
 	DIFF_ROWS = 30,
+	DIFF_COLUMNS = 9,
 	LIVE_ROWS = 6,
 	LIVE_MOVE = 4,
 	SUMMARY_BYTES = 200,
@@ -331,8 +332,8 @@ static void note_patch(struct tui *t, const struct cadre_event *e)
 	const struct json *id = json_get(json_first(json_get(json_get(root, "message"), "content")), "tool_use_id");
 	for (struct tool_run *run = t->tools; run; run = run->next)
 		if (json_str_is(id, run->id))
-			diff_paint(t, json_get(json_get(root, "tool_use_result"), "structuredPatch"), DIFF_ROWS,
-				   &run->patch, &run->added, &run->removed);
+			diff_paint(t, json_get(json_get(root, "tool_use_result"), "structuredPatch"), DIFF_COLUMNS,
+				   DIFF_ROWS, &run->patch, &run->added, &run->removed);
 }
 
 /* Their results are long and known to the user: one line says enough. */

@@ -16,6 +16,8 @@ struct page *page_open(struct tui *t, enum page_kind kind, const char *title)
 
 	page_close(t);
 	menu_close(t);
+	if (!t->lines)
+		tui_leave_one_row(t);
 	render_line(&safe, str_from(title));
 	struct page *p = xcalloc(1, sizeof *p);
 	p->kind = kind;
