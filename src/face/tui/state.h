@@ -285,6 +285,7 @@ struct page {
 	enum page_kind kind;
 	char *title;          /* harmless */
 	struct region screen; /* all rows of the window */
+	bool resized;         /* the window, since it was opened */
 	size_t room;          /* rows between the title and the line at the bottom */
 	struct buf filter;    /* what is searched */
 	bool filtering;       /* letters change the filter; in a list they always do */

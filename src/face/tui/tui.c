@@ -160,6 +160,7 @@ void tui_resize(struct tui *t, unsigned column)
 	t->due[TIMER_ANSWER] = 0;
 	term_size(&columns, &rows);
 	if (t->page && !t->lines) { /* what is below the view is one short row */
+		t->page->resized = true;
 		t->region.columns = MAX(columns, 2u);
 		t->region.rows = MAX(rows, 2u);
 		tui_draw(t);

@@ -33,9 +33,11 @@ struct page *page_open(struct tui *t, enum page_kind kind, const char *title)
 void page_close(struct tui *t)
 {
 	struct page *p = TAKE(t->page);
+	AUTO_BUF struct buf out = { 0 };
 
 	if (!p)
 		return;
+	bool moved = p->resized && t->region.cuts; /* such a terminal may have cut the row that the cursor was in */
 	for (size_t i = 0; i < p->count; i++) {
 		free(p->items[i].id);
 		free(p->items[i].text);
@@ -52,8 +54,11 @@ void page_close(struct tui *t)
 	free(p->rows);
 	region_release(&p->screen);
 	free(p);
+	buf_addstr(&out, "\033[?1049l");
+	if (moved)
+		region_keep(&t->region, &out);
 	if (!t->lines)
-		cadre_write(t->out, "\033[?1049l", 8);
+		cadre_write(t->out, out.p, out.n);
 	tui_changed(t);
 }
 
