@@ -54,6 +54,14 @@ class Walk:
     def __init__(self, screen, seed):
         self.s, self.random, self.draft, self.trail = screen, random.Random(seed), "", []
         self.escaped = 0.0
+        self.quiet()
+        self.waits = self.system_call()  # what it does while nothing happens
+
+    def system_call(self):
+        try:
+            return open("/proc/%d/syscall" % self.s.pid).read().split()[0]
+        except PermissionError:
+            return "unknown"
 
     def quiet(self):
         """Nothing was written for a moment: what is in flight has arrived."""
@@ -140,9 +148,14 @@ class Walk:
         self.s.send(self.random.choice(("\x1b[I", "\x1b[O", "\x1b[5;5R", "\x1b[?1u", "\x1b]11;rgb:0/0/0\a", "\x1b[?62;4c")))
 
     def change_size(self, columns, rows):
-        """Nothing is in flight while the size changes: a frame of the old size may leave a stale row."""
-        os.kill(self.s.pid, signal.SIGSTOP)
-        self.quiet()
+        """No frame is in flight while the size changes, none is half done: one of the old size may leave a stale row."""
+        for _ in range(100):
+            os.kill(self.s.pid, signal.SIGSTOP)
+            self.quiet()
+            if self.system_call() == self.waits:
+                break
+            os.kill(self.s.pid, signal.SIGCONT)
+            self.quiet()
         self.s.resize(columns, rows)
         os.kill(self.s.pid, signal.SIGCONT)
         self.quiet()

@@ -324,6 +324,24 @@ def an_edit_counts_its_lines_and_marks_the_words_that_differ(lab):
         leave(s)
 
 
+def code_keeps_its_tabs_and_a_call_its_own_time(lab):
+    """A file of three lines has three; what the user took to answer is not the edit's time."""
+    write(lab, "a.txt", "one\n\twhile (p < end)\ntwo\n")
+    with view(lab) as s:
+        ready(s)
+        s.press("edit it", "enter")
+        s.until("wants to use Edit")
+        s.until("in a moment", gone=True)
+        s.until(lambda rows: any(re.match(r" +2 \+ {3,8}while", r) for r in rows))
+        s.press("1", "enter")
+        s.seen("Edited.")
+        ready(s)
+        assert any(r.endswith("Read a.txt (3 lines)") for r in s.all()), s.all()
+        assert any(r.endswith("Edit a.txt +1 -1") for r in s.all()), s.all()
+        assert b"+ \twhile" in s.raw.replace(b"\x1b[0m", b""), s.raw[-2000:]
+        leave(s)
+
+
 def the_list_of_what_is_to_be_done_is_a_row(lab):
     todo = {"CLAUDE_CODE_ENABLE_TASKS": "0", "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}
     for words, args, env in (("plan the work", ["--allowedTools=Bash"], todo),
@@ -404,7 +422,7 @@ def prose_is_left_to_the_terminal_if_the_setting_says_so(lab):
 
 
 if __name__ == "__main__":
-    main(every_view_is_as_it_was_at_each_width, a_light_background_is_asked_for_and_addresses_are_links, the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
+    main(every_view_is_as_it_was_at_each_width, code_keeps_its_tabs_and_a_call_its_own_time, a_light_background_is_asked_for_and_addresses_are_links, the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
          no_sequence_of_an_answer_a_tool_or_an_agent_reaches_the_terminal,
          a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
          an_edit_counts_its_lines_and_marks_the_words_that_differ, the_list_of_what_is_to_be_done_is_a_row,

@@ -8,6 +8,8 @@
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
 
+enum { TAB_COLUMNS = 8 };
+
 /* ---- looks --------------------------------------------------------------------------------------------------------- */
 
 void styled_release(struct styled *s)
@@ -56,6 +58,37 @@ void styled_add_line(struct styled *s, unsigned look, struct str text)
 {
 	styled_add_foreign(s, look, text, true);
 	styled_add(s, LOOK_PLAIN, STR("\n"));
+}
+
+void styled_add_code(struct styled *s, unsigned look, struct str text)
+{
+	for (struct str rest = text; rest.p;) {
+		styled_add_foreign(s, look, str_cut(&rest, '\t'), true);
+		styled_add(s, look, rest.p ? STR("\t") : STR(""));
+	}
+}
+
+void styled_expand_tabs(struct styled *s)
+{
+	struct styled out = { 0 };
+	struct str text = buf_str(&s->text);
+	size_t kept = 0, line = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == '\n')
+			line = i + 1;
+		if (text.p[i] != '\t')
+			continue;
+		styled_append(&out, s, kept, i);
+		unsigned column = cells_width((struct str){ text.p + line, i - line });
+		styled_addf(&out, (unsigned char)s->looks.p[i], "%*s", (int)(TAB_COLUMNS - column % TAB_COLUMNS), "");
+		kept = i + 1;
+	}
+	if (!kept)
+		return;
+	styled_append(&out, s, kept, text.n);
+	styled_release(s);
+	*s = out;
 }
 
 void styled_append(struct styled *s, const struct styled *other, size_t from, size_t to)
@@ -205,8 +238,6 @@ static const struct unicode *unicode(void)
 	tried = true;
 	return &functions;
 }
-
-enum { TAB_COLUMNS = 8 };
 
 size_t cells_next(struct str s, size_t at, unsigned *ret_width)
 {

@@ -58,6 +58,8 @@ void styled_add(struct styled *s, unsigned look, struct str ours);
 void styled_addf(struct styled *s, unsigned look, const char *fmt, ...) printf_like(3, 4); /* of our own words only */
 void styled_add_foreign(struct styled *s, unsigned look, struct str text, bool one_line);
 void styled_add_line(struct styled *s, unsigned look, struct str text); /* foreign, with its line end */
+void styled_add_code(struct styled *s, unsigned look, struct str text); /* foreign, of one line: tabs stay */
+void styled_expand_tabs(struct styled *s);                              /* for rows whose width must be known */
 void styled_append(struct styled *s, const struct styled *other, size_t from, size_t to);
 bool styled_equal(const struct styled *a, const struct styled *b);
 /* Bytes from..to as a terminal wants them; ends with no look set. */

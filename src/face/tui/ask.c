@@ -239,6 +239,8 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 	ask->inquiries = xcalloc(ask->count, sizeof *ask->inquiries);
 	if (ask->permission) {
 		describe_call(t, &ask->inquiries[0].text, e);
+		if (!t->lines)
+			styled_expand_tabs(&ask->inquiries[0].text);
 		add_permission_choices(t, ask, e);
 	}
 	for (size_t i = 0; !ask->permission && i < ask->count; i++)
@@ -398,6 +400,8 @@ void ask_permit(struct tui *t, const struct choice *c, const char *reason)
 		feed_foreign(t, LOOK_RED, str_from(why));
 	else if (ask->is_edit && c->scope == CADRE_ACCEPT_EDITS)
 		command_set(t, "permission-mode", "acceptEdits");
+	if (allow)
+		feed_allowed(t, ask->id);
 	agents_set_asking(&t->agents, ask->agent, false);
 	close_first(t);
 }

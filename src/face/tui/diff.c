@@ -51,10 +51,10 @@ static void add_line(struct styled *s, int digits, int64_t number, char sign, st
 		differing_words(text, *other, &from, &to);
 	styled_addf(s, LOOK_DIM, "%*lld ", digits, (long long)number);
 	styled_addf(s, look, "%c ", sign);
-	styled_add_foreign(s, look, (struct str){ text.p, from }, true);
-	styled_add_foreign(s, sign == '+' ? LOOK_ADDED_WORD : LOOK_REMOVED_WORD,
-			   (struct str){ text.p + from, to - from }, true);
-	styled_add_line(s, look, (struct str){ text.p + to, text.n - to });
+	styled_add_code(s, look, (struct str){ text.p, from });
+	styled_add_code(s, sign == '+' ? LOOK_ADDED_WORD : LOOK_REMOVED_WORD, (struct str){ text.p + from, to - from });
+	styled_add_code(s, look, (struct str){ text.p + to, text.n - to });
+	styled_add(s, LOOK_PLAIN, STR("\n"));
 }
 
 /* Lines with one sign from *at on; at most `most` are kept in ret. Returns how many there are. */

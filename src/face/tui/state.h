@@ -182,7 +182,8 @@ void feed_say(struct tui *t, unsigned look, struct str ours);     /* lines of ou
 void feed_foreign(struct tui *t, unsigned look, struct str text); /* lines of others, unwrapped */
 void feed_styled(struct tui *t, const struct styled *lines);
 void feed_prompt(struct tui *t, struct str text);
-struct str feed_result_text(struct str text); /* a result without the marks for the model around it */
+struct str feed_result_text(struct str text);     /* a result without the marks for the model around it */
+void feed_allowed(struct tui *t, const char *id); /* a call begins now: before, it waited for the user */
 void feed_release(struct tui *t);
 void feed_add_tail(struct tui *t);     /* rows: the end of the unfinished block */
 void feed_add_activity(struct tui *t); /* row: what runs, since when */

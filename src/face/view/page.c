@@ -62,19 +62,12 @@ void page_close(struct tui *t)
 	tui_changed(t);
 }
 
-static void tabs_to_blanks(struct styled *s)
-{
-	for (size_t i = 0; i < s->text.n; i++)
-		if (s->text.p[i] == '\t')
-			s->text.p[i] = ' ';
-}
-
 struct page *page_open_text(struct tui *t, const char *title, struct str foreign)
 {
 	struct page *p = page_open(t, PAGE_TEXT, title);
 
 	styled_add_foreign(&p->text, LOOK_PLAIN, foreign, false);
-	tabs_to_blanks(&p->text);
+	styled_expand_tabs(&p->text);
 	return p;
 }
 
@@ -91,7 +84,7 @@ static void page_read_file(struct tui *t, struct page *p)
 	styled_clear(&p->text);
 	(void)past_read(&past, p->path, 0);
 	buf_release(&past.title);
-	tabs_to_blanks(&p->text);
+	styled_expand_tabs(&p->text);
 	p->wrapped = 0;
 	if (at_end)
 		p->top = SIZE_MAX;
@@ -209,7 +202,7 @@ static void add_preview(struct tui *t, struct page *p, size_t room)
 		styled_clear(&p->text);
 		if (chosen != SIZE_MAX)
 			p->preview(t, p, p->items[chosen].id, &p->text);
-		tabs_to_blanks(&p->text);
+		styled_expand_tabs(&p->text);
 	}
 	styled_add(rows_add(t), LOOK_DIM, STR("---"));
 	/* of a conversation its end */

@@ -64,7 +64,8 @@ static void add_result(struct past *p, struct str text, bool failed)
 			return;
 		}
 		styled_add(p->out, LOOK_PLAIN, STR("    "));
-		styled_add_line(p->out, look, p->whole ? line : utf8_cut(line, p->columns > 20 ? p->columns - 5 : 15));
+		styled_add_code(p->out, look, p->whole ? line : utf8_cut(line, p->columns > 20 ? p->columns - 5 : 15));
+		styled_add(p->out, LOOK_PLAIN, STR("\n"));
 	}
 }
 
