@@ -342,6 +342,29 @@ def code_keeps_its_tabs_and_a_call_its_own_time(lab):
         leave(s)
 
 
+def the_past_begins_with_a_call_and_says_what_was_interrupted(lab):
+    for name in "ab":
+        write(lab, name + ".txt", "one\n")
+    for last in range(2, 5):  # so many answers behind the last results
+        with view(lab, "--allowedTools=Bash") as s:
+            for _ in range(2):
+                ask(s, "look around", "Seen.")
+            for i in range(last):
+                ask(s, "word %d" % i, "word %d" % i)
+            s.press("slow command", "enter")
+            s.until("Bash seq")
+            s.press("esc")
+            s.seen("Interrupted.")
+            leave(ready(s))
+        with view(lab, "--continue") as s:
+            ready(s)
+            rows = s.all()
+            first = next(i for i, r in enumerate(rows) if "earlier messages" in r) + 1
+            assert not rows[first].startswith("    "), rows
+            assert any(r == "Interrupted." for r in rows) and not any("Request interrupted" in r for r in rows), rows
+            leave(s)
+
+
 def the_list_of_what_is_to_be_done_is_a_row(lab):
     todo = {"CLAUDE_CODE_ENABLE_TASKS": "0", "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}
     for words, args, env in (("plan the work", ["--allowedTools=Bash"], todo),
@@ -422,7 +445,8 @@ def prose_is_left_to_the_terminal_if_the_setting_says_so(lab):
 
 
 if __name__ == "__main__":
-    main(every_view_is_as_it_was_at_each_width, code_keeps_its_tabs_and_a_call_its_own_time, a_light_background_is_asked_for_and_addresses_are_links, the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
+    main(every_view_is_as_it_was_at_each_width, code_keeps_its_tabs_and_a_call_its_own_time,
+         the_past_begins_with_a_call_and_says_what_was_interrupted, a_light_background_is_asked_for_and_addresses_are_links, the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
          no_sequence_of_an_answer_a_tool_or_an_agent_reaches_the_terminal,
          a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
          an_edit_counts_its_lines_and_marks_the_words_that_differ, the_list_of_what_is_to_be_done_is_a_row,
