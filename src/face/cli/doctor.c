@@ -9,6 +9,7 @@
 #include "face/cli/doctor.h"
 #include "face/cli/run.h"
 #include "face/cli/view.h"
+#include "face/screen/paint.h"
 #include "lib/json/json_write.h"
 
 const struct cadre_command doctor_command = {
