@@ -172,6 +172,28 @@ def a_question_that_needs_no_answer_any_more_is_closed(lab):
         leave(s)
 
 
+def a_form_closes_when_its_server_stops_waiting(lab):
+    gone = SERVER.replace('                "dog": {"type": "boolean"}}}}})', '                "dog": {"type": "boolean"}}}}})\n        wait = open("go").read()\n'
+                          '        say({"method": "notifications/cancelled", "params": {"requestId": 77, "reason": "too late"}})\n'
+                          '        say({"id": call, "result": {"content": [{"type": "text", "text": "no table"}]}})')
+    assert gone != SERVER
+    with open(os.path.join(lab.work, "clerk.py"), "w") as f:
+        f.write(gone)
+    go = os.path.join(lab.work, "go")
+    os.mkfifo(go)
+    servers = json.dumps({"mcpServers": {"clerk": {"command": sys.executable, "args": [os.path.join(lab.work, "clerk.py")]}}})
+    with view(lab, "--mcp-config", servers, "--allowedTools=mcp__clerk__book") as s:
+        opened(s, "use the server", "server clerk asks: A table for whom?")
+        s.press("Ada")
+        s.until("name *: Ada")
+        with open(go, "w") as f:
+            f.write("now")
+        s.until("A table for whom?", gone=True)
+        s.seen("The question is closed: ")
+        s.seen("The tool said: no table")
+        leave(ready(s))
+
+
 def a_form_is_checked_before_it_is_sent(lab):
     with open(os.path.join(lab.work, "clerk.py"), "w") as f:
         f.write(SERVER)
@@ -367,7 +389,8 @@ def the_trust_of_a_folder_is_asked_once_and_kept(lab):
 
 
 if __name__ == "__main__":
-    main(questions_are_tabs_and_take_several_answers, a_question_that_needs_no_answer_any_more_is_closed, a_form_is_checked_before_it_is_sent, the_rule_that_is_kept_can_be_changed,
+    main(questions_are_tabs_and_take_several_answers, a_question_that_needs_no_answer_any_more_is_closed, a_form_is_checked_before_it_is_sent,
+         a_form_closes_when_its_server_stops_waiting, the_rule_that_is_kept_can_be_changed,
          a_command_that_does_not_fit_is_shown_whole_before_yes_works, questions_of_two_agents_are_walked_through,
          the_question_of_an_edit_shows_the_difference, edits_can_be_accepted_from_one_on, a_long_difference_is_shown_whole_before_yes_works,
          a_plan_is_shown_as_markdown_and_approved, the_trust_of_a_folder_is_asked_once_and_kept)
