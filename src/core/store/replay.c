@@ -243,7 +243,7 @@ const struct line_trace *trace_read(struct arena *a, const struct json *root)
 	return kept;
 }
 
-void replay_trace(struct replay *r, const struct line_trace *trace)
+void replay_trace(struct replay *r, const struct line_trace *trace, bool summarized)
 {
 	struct session_load *out = r->out;
 
@@ -251,6 +251,7 @@ void replay_trace(struct replay *r, const struct line_trace *trace)
 		map_set(&r->files, str_from(trace->file.path), (void *)(out->file_count + 1));
 		*xpush(out->files, out->file_count, r->file_cap) = trace->file;
 		out->files[out->file_count - 1].path = arena_strdup(&out->arena, trace->file.path);
+		out->files[out->file_count - 1].summarized = summarized;
 	}
 	for (size_t i = 0; i < trace->tool_count; i++) {
 		*xpush(out->tools, out->tool_count, r->tool_cap) = arena_strdup(&out->arena, trace->tools[i]);
