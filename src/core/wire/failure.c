@@ -352,12 +352,15 @@ void failure_from_page(struct failure *f, struct str page)
 		    (int)n, text.p ? text.p : "");
 }
 
+/* 0: the type is not known. */
 static int status_for_type(struct str type)
 {
 	static const struct {
 		const char *type;
 		int status;
 	} statuses[] = {
+		{ "api_error", 500 },
+		{ "server_error", 500 },
 		{ "overloaded_error", 529 },
 		{ "rate_limit_error", 429 },
 		{ "invalid_request_error", 400 },
@@ -389,13 +392,16 @@ static int status_for_type(struct str type)
 	for (size_t i = 0; i < COUNT_OF(statuses); i++)
 		if (str_is(type, statuses[i].type))
 			return statuses[i].status;
-	return 500;
+	return 0;
 }
 
 void failure_from_event(struct failure *f, struct str type, struct str message)
 {
+	int status = status_for_type(type);
+
 	f->kind = FAIL_EVENT;
-	failure_set_text(f, status_for_type(type), type, message);
+	f->vague = !status;
+	failure_set_text(f, status ? status : 500, type, message);
 	failure_classify(f, str_from(f->text));
 }
 
@@ -407,8 +413,10 @@ void failure_from_error(struct failure *f, const struct json *root)
 
 	(void)json_i64(json_get(json_get(root, "error"), "code"), &number);
 	struct str type = words.code.n ? words.code : words.type;
+	int status = number >= 400 && number <= 599 ? (int)number : status_for_type(type);
 	f->kind = FAIL_EVENT;
-	failure_set_text(f, number >= 400 && number <= 599 ? (int)number : status_for_type(type), type, words.message);
+	f->vague = !status;
+	failure_set_text(f, status ? status : 500, type, words.message);
 	failure_classify(f, json_raw(root));
 }
 
@@ -434,7 +442,7 @@ int64_t failure_retry_delay_ms(const struct failure *f, unsigned attempt, uint64
 	bool by_status = f->kind == FAIL_STATUS;
 	unsigned tries = by_status && f->retry < 0 ? 1 : by_status && f->retry > 0 ? FOREVER : rule_for(f)->tries;
 
-	if (attempt >= tries)
+	if (attempt >= (f->vague ? MIN(tries, 3u) : tries))
 		return -1;
 	unsigned doublings = MIN(attempt - 1, 6u);
 	int64_t delay = MIN((int64_t)FIRST_DELAY_MS << doublings, (int64_t)LONGEST_DELAY_MS);

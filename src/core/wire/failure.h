@@ -30,6 +30,7 @@ struct failure {
 	bool unpaid;            /* quota or balance: no retry helps */
 	bool bad_key;           /* the key is refused, although the status says something else */
 	bool no_model;          /* the same for a model that is not there */
+	bool vague;             /* an error inside an answer, of a class that is not known: no retry for ever */
 	signed char retry;      /* x-should-retry: 1 yes, -1 no, 0 not given */
 	char text[400];         /* one line for people */
 };

@@ -149,6 +149,13 @@ TEST(the_type_of_an_error_event_stands_for_a_status)
 		CHECK_INT(f.kind, FAIL_EVENT);
 		CHECK_INT(f.status, events[i].status);
 		CHECK(strstr(f.text, "why") != NULL);
+		/* A class that is not known is tried three times, not until the deadline. */
+		bool known =
+			strcmp(events[i].type, "api_error") == 0 || strcmp(events[i].type, "overloaded_error") == 0;
+		if (events[i].status >= 500) {
+			CHECK(failure_retry_delay_ms(&f, 2, 0) >= 0);
+			CHECK_INT(failure_retry_delay_ms(&f, 3, 0) >= 0, known);
+		}
 	}
 }
 
