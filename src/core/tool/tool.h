@@ -36,6 +36,9 @@ struct tool {
 	void *ctx;          /* of dynamic members (MCP); NULL for built-in ones */
 	/* An older form of the input as the one that the definition has; false: it is that already. NULL: there are none. */
 	bool (*rewrite)(const struct json *input, struct arena *a, struct buf *out);
+	/* What the call would change in call->file_target, for the person who is asked: the hunks of line_diff_put(), or nothing if
+	 * it cannot be applied. NULL: it changes no text file. */
+	void (*preview)(struct tool_call *call, struct buf *out);
 	void (*start)(struct tool_call *call);
 	void (*cancel)(struct tool_call *call); /* NULL: it ends by itself, soon */
 	/* Flags of this very call, whose input is good; NULL: tool->flags. (Bash: read-only when the command is.) */
