@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (scenario_parse("fuzz", text, &s, &err) < 0)
 		return 0;
-	struct engine *e = engine_new(s);
+	struct engine *e = engine_new(s, NULL);
 	AUTO_BUF struct buf stats = { 0 };
 	play(e, rest.p ? rest : STR(""));
 	play(e, STR("{\"model\":\"m\",\"max_tokens\":9,\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":"

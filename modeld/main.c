@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include "dialect.h"
 #include "lib/io/file.h"
 #include "server.h"
 
@@ -122,7 +123,7 @@ static int play_scenario(const struct options *o, struct err *err)
 		(void)raise(SIGTERM);
 	if (rc == 0) {
 		struct loop *loop = loop_new(0);
-		so.engine = engine_new(scenario);
+		so.engine = engine_new(scenario, dialects);
 		rc = serve_until_signal(loop, o, &so, err);
 		engine_free(so.engine);
 		loop_free(loop);

@@ -86,18 +86,6 @@ static bool wants_below(const struct touch *t, const struct skill *s, const char
 	return gitignore_covers(&s->path_rules, str_tail(path, len + 1));
 }
 
-/* Patterns are relative to the working directory; those of a project's skill also to the directory that has it. */
-static void activate_by_path(struct touch *t, const struct catalog *r, const char *root)
-{
-	for (size_t i = 0; !t->is_dir && i < r->active_count; i++) {
-		const struct skill *s = r->active[i]->skill;
-		const char *claude = s->source == SOURCE_PROJECT ? strstr(s->dir, "/.claude/") : NULL;
-		if (s->path_rules.count && (wants_below(t, s, root, strlen(root)) ||
-					    (claude && wants_below(t, s, s->dir, (size_t)(claude - s->dir)))))
-			activate_entry(t, s->file);
-	}
-}
-
 /* ---- a touch ----------------------------------------------------------------------------------------------------- */
 
 /* Directories that the project did not write */
@@ -139,7 +127,14 @@ static void touch_path(struct touch *t, const char *path)
 		activate_nested(t, r, root);
 	if (t->found)
 		catalog_refresh(r);
-	activate_by_path(t, r, root);
+	/* Patterns are relative to the working directory; those of a project's skill also to the directory that has it. */
+	for (size_t i = 0; !t->is_dir && i < r->active_count; i++) {
+		const struct skill *s = r->active[i]->skill;
+		const char *claude = s->source == SOURCE_PROJECT ? strstr(s->dir, "/.claude/") : NULL;
+		if (s->path_rules.count && (wants_below(t, s, root, strlen(root)) ||
+					    (claude && wants_below(t, s, s->dir, (size_t)(claude - s->dir)))))
+			activate_entry(t, s->file);
+	}
 }
 
 static bool is_news(void *data, const struct catalog_entry *e)

@@ -236,23 +236,19 @@ static int find_main_directories(struct agent *a, struct err *err)
 	return 0;
 }
 
-/* A member in a pane: its session is of the lead's project, and it works in the worktree, in place of the checkout. */
-static int enter_main_worktree(struct agent *a, struct err *err)
-{
-	if (find_main_directories(a, err) < 0 || !a->worktree)
-		return -(int)err->kind;
-	((const char **)a->env.dirs)[0] = a->cwd = a->worktree->path;
-	a->branch = a->worktree->branch;
-	return confine_processes(a, err);
-}
-
 /* Its directories, its branch, and where its own processes may write. */
 static int step_cwd(struct agent *a, struct err *err)
 {
 	struct agent_record *t = a->record;
 
-	if (!a->parent)
-		return enter_main_worktree(a, err);
+	if (!a->parent) {
+		/* A member in a pane: its session is of the lead's project, and it works in the worktree, in place of the checkout. */
+		if (find_main_directories(a, err) < 0 || !a->worktree)
+			return -(int)err->kind;
+		((const char **)a->env.dirs)[0] = a->cwd = a->worktree->path;
+		a->branch = a->worktree->branch;
+		return confine_processes(a, err);
+	}
 	const char *const *parent_dirs = a->parent->env.dirs;
 	if (a->tree->switches.coordinator && a->tree->session_dir) { /* workers share a scratchpad */
 		const char *pad = arena_printf(&a->arena, "%s/scratchpad", a->tree->session_dir);

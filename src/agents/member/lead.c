@@ -102,8 +102,7 @@ int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 	o->plan_mode_required = o->plan_mode_required || (plans && !strcmp(plans, "true"));
 	struct lead *l = xcalloc(1, sizeof *l);
 	l->tree = t;
-	l->fd = fd;
-	fd = -1;
+	l->fd = TAKE_FD(fd);
 	l->link.fd = -1;
 	l->alone.fire = on_alone;
 	l->info = (struct tree_lead){ .name = arena_strdup(t->arena, o->agent_name),

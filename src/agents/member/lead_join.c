@@ -48,8 +48,7 @@ static int lead_connect(const struct options *o, int *ret_fd, struct err *err)
 	if (!link_peer_is(fd, pid, start))
 		return err_set(err, ERR_USAGE, "another process answers in the place of session %s",
 			       o->parent_session_id);
-	*ret_fd = fd;
-	fd = -1;
+	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
 
@@ -141,7 +140,6 @@ int lead_dial(const struct options *o, int *ret_fd, struct worktree **ret_worktr
 	*ret_worktree = tree ? read_worktree(tree) : NULL;
 	if (tree && !*ret_worktree)
 		return err_set(err, ERR_USAGE, "the lead gave no whole worktree");
-	*ret_fd = fd;
-	fd = -1;
+	*ret_fd = TAKE_FD(fd);
 	return 0;
 }

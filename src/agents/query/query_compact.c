@@ -132,14 +132,6 @@ static const char request_text[] =
 	"6. The next step, if one follows from what the user asked for.\n"
 	"Be exact about names, numbers and paths. Leave out what no longer matters.";
 
-static struct segment *segment_copy(const struct block *b)
-{
-	struct segment *s = segment_new(b->kind, b->json);
-
-	s->origin = b->origin;
-	return s;
-}
-
 /* The model's own text stays unchanged. */
 static struct segment *shorten_block(struct block b)
 {
@@ -149,8 +141,11 @@ static struct segment *shorten_block(struct block b)
 	AUTO_BUF struct buf text = { 0 };
 	size_t most = b.kind == SEGMENT_TEXT ? TEXT_BYTES : RESULT_BYTES;
 
-	if (b.role == ROLE_ASSISTANT || b.json.n <= most || json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0)
-		return segment_copy(&b);
+	if (b.role == ROLE_ASSISTANT || b.json.n <= most || json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0) {
+		struct segment *same = segment_new(b.kind, b.json);
+		same->origin = b.origin;
+		return same;
+	}
 	const struct json *content = json_get(root, b.kind == SEGMENT_TEXT ? "text" : "content");
 	struct str whole = json_str(content, &a);
 	if (b.kind != SEGMENT_TEXT && b.kind != SEGMENT_TOOL_RESULT)

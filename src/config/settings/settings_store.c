@@ -242,8 +242,7 @@ static int lock_directory(const char *path, unsigned wait_ms, int *ret_fd, struc
 	int status = file_lock(fd, slash ? dir : ".", wait_ms, err);
 	if (status < 0)
 		return status;
-	*ret_fd = fd;
-	fd = -1;
+	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
 
@@ -373,8 +372,7 @@ static int lock_state_file(const char *state_file, int *ret_fd, struct err *err)
 	AUTO_CLOSE int created = open(state_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (created < 0 ? errno != EEXIST : write(created, "{}\n", 3) != 3)
 		return err_set(err, ERR_IO, "cannot write %s: %m", state_file);
-	*ret_fd = fd;
-	fd = -1;
+	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
 

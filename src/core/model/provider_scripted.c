@@ -37,7 +37,7 @@ static int scripted_open(const struct provider *provider, const struct endpoint_
 	if (scenario_parse(o->scenario ? o->scenario : "the built-in scenario", source, &scenario, err) < 0)
 		return -(int)err->kind;
 	struct scripted *s = xnew(struct scripted, .endpoint.provider = provider, .loop = o->loop, .scenario = scenario,
-				  .engine = engine_new(scenario), .stall_ms = o->stall_ms ? o->stall_ms : 120000);
+				  .engine = engine_new(scenario, NULL), .stall_ms = o->stall_ms ? o->stall_ms : 120000);
 	*ret_endpoint = &s->endpoint;
 	return 0;
 }

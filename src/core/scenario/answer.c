@@ -7,7 +7,6 @@ enum { BYTES_PER_TOKEN = 4 };
 
 static const struct str type_json = { "application/json", 16 };
 static const struct str type_events = { "text/event-stream; charset=utf-8", 32 };
-static const struct str type_frames = { "application/vnd.amazon.eventstream", 34 };
 static const struct str type_bytes = { "application/octet-stream", 24 };
 
 static uint64_t range_pick(const struct range *r, uint64_t *random)
@@ -71,8 +70,7 @@ static struct reply *reply_new(struct engine *e, const struct parts *p)
 
 	*r = (struct reply){ .engine = e, .rule = p->rule, .id_a = e->scenario->seed };
 	r->dialect = e->dialect;
-	r->frames = e->frames;
-	r->wants_usage = e->wants_usage;
+	r->wants_usage = e->translation.wants_usage;
 	r->id_b = r->random = digest_mix(e->given, e->scenario->seed);
 	r->model = tail_add(&tail, p->model);
 	r->body = tail_add(&tail, p->body);
@@ -91,7 +89,7 @@ static struct reply *reply_new(struct engine *e, const struct parts *p)
 			r->first_thinking = i;
 	}
 	r->head.headers = headers;
-	digest_id(id, r->dialect == DIALECT_MESSAGES ? "request-id: req_" : "x-request-id: req_", r->id_a, r->id_b);
+	digest_id(id, r->dialect->event_next ? "x-request-id: req_" : "request-id: req_", r->id_a, r->id_b);
 	*headers++ = tail_add(&tail, str_from(id)).p;
 	if (p->header)
 		*headers++ = tail_add(&tail, str_from(p->header)).p;
@@ -108,16 +106,8 @@ static void error_body(struct engine *e, struct buf *out, unsigned status, struc
 	char id[DIGEST_ID_MAX];
 	struct json_out w = json_out(out);
 
-	if (e->dialect == DIALECT_GEMINI) {
-		gemini_error(out, status, type, message);
-		return;
-	}
-	if (e->dialect != DIALECT_MESSAGES) {
-		chat_error(out, type, message);
-		return;
-	}
-	if (e->frames) {
-		json_putf(&w, "{message:'%.*s'}", STR_ARG(message));
+	if (e->dialect->error) {
+		e->dialect->error(out, status, type, message);
 		return;
 	}
 	json_putf(&w, "{type:'error', error:{type:'%.*s', message:'%.*s'}, request_id:'%s'}", STR_ARG(type),
@@ -183,7 +173,7 @@ static struct reply *answer_whole(struct engine *e, const struct rule *rule)
 	struct reply *r = reply_new(e, &(struct parts){ .rule = rule, .body = buf_str(&body) });
 	r->head.status = (int)status;
 	if (status == 200)
-		r->head.content_type = r->frames ? type_frames : type_events;
+		r->head.content_type = r->dialect->events_type ? str_from(r->dialect->events_type) : type_events;
 	return r;
 }
 
@@ -204,7 +194,7 @@ static struct reply *answer_message(struct asking *a, const struct rule *rule, c
 	r->message = true;
 	r->head.stream = request->stream;
 	if (request->stream)
-		r->head.content_type = r->frames ? type_frames : type_events;
+		r->head.content_type = r->dialect->events_type ? str_from(r->dialect->events_type) : type_events;
 	/* The conversation is part of the seed, so that ids stay unique when another run of the scenario continues the
 	 * session. */
 	r->id_a = digest_mix(r->id_a, request->prefixes[request->prefix_count - 1].hash);
@@ -272,8 +262,8 @@ static void add_events(struct reply *r)
 		} else {
 			r->faulty = true;
 		}
-		if (r->frames)
-			frames_wrap(&r->out, from);
+		if (r->dialect->wrap)
+			r->dialect->wrap(&r->out, from);
 		if (slow && r->out.n > from) /* a ping has no frame */
 			break;
 	}

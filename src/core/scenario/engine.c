@@ -68,10 +68,11 @@ void reply_begun(struct reply *r)
 
 static const struct rule *match_rule(struct asking *a);
 
-struct engine *engine_new(const struct scenario *scenario)
+struct engine *engine_new(const struct scenario *scenario, const struct dialect *const *dialects)
 {
-	struct engine *e = xnew(struct engine, .scenario = scenario, .checker = checker_new());
+	struct engine *e = xnew(struct engine, .scenario = scenario, .checker = checker_new(), .dialects = dialects);
 
+	e->translation.arena = &e->scratch;
 	e->rules = xcalloc(scenario->rule_count, sizeof *e->rules);
 	engine_reset(e);
 	return e;
@@ -85,8 +86,8 @@ void engine_free(struct engine *e)
 	map_release(&e->cache);
 	arena_release(&e->scratch);
 	buf_release(&e->text);
-	buf_release(&e->chat_body);
-	json_reader_release(&e->chat_reader);
+	buf_release(&e->translation.body);
+	json_reader_release(&e->translation.reader);
 	free(e->blocks);
 	free(e->rules);
 	free(e);
@@ -224,38 +225,19 @@ static struct reply *ask_path(struct engine *e, const struct engine_request *ask
 	struct str rest = ask->path;
 	struct str path = str_cut(&rest, '?');
 	struct engine_request translated = *ask; /* as a request of the Messages API */
-	struct cloud_path cloud;
 	struct err err;
-	int rc;
 
 	if (str_is(path, "/v1/messages") || str_is(path, "/anthropic/v1/messages") ||
 	    str_ends(path, STR("/invoke/v1/messages")))
 		return ask_message(e, ask);
-	struct str model;
-	bool stream;
-	if (str_is(path, "/v1/chat/completions"))
-		e->dialect = DIALECT_CHAT;
-	else if (str_is(path, "/v1/responses") || str_is(path, "/openai/v1/responses"))
-		e->dialect = DIALECT_RESPONSES;
-	else if (gemini_path_read(path, &model, &stream))
-		e->dialect = DIALECT_GEMINI;
-	if (e->dialect != DIALECT_MESSAGES || cloud_path_read(path, &cloud)) {
-		buf_clear(&e->chat_body);
-		if (e->dialect == DIALECT_RESPONSES) {
-			rc = responses_request(&e->chat_reader, &e->scratch, ask->body, &e->chat_body, &err);
-		} else if (e->dialect == DIALECT_GEMINI) {
-			rc = gemini_request(&e->chat_reader, &e->scratch, model, stream, ask->body, &e->chat_body,
-					    &err);
-		} else if (e->dialect == DIALECT_CHAT) {
-			rc = chat_request(&e->chat_reader, &e->scratch, ask->body, &e->chat_body, &e->wants_usage,
-					  &err);
-		} else {
-			e->frames = cloud.frames;
-			rc = cloud_request(&e->chat_reader, &cloud, ask->body, &e->chat_body, &err);
-		}
-		if (rc < 0)
+	for (const struct dialect *const *d = e->dialects; d && *d; d++) {
+		if (!(*d)->takes(path))
+			continue;
+		e->dialect = *d;
+		buf_clear(&e->translation.body);
+		if ((*d)->request(&e->translation, path, ask->body, &err) < 0)
 			return refuse_request(e, &err);
-		translated.body = buf_str(&e->chat_body);
+		translated.body = buf_str(&e->translation.body);
 		return ask_message(e, &translated);
 	}
 	if (str_is(path, "/v1/messages/count_tokens"))
@@ -267,20 +249,22 @@ static struct reply *ask_path(struct engine *e, const struct engine_request *ask
 	return answer_error(e, 404, NULL, "there is nothing at " STR_FMT, STR_ARG(path));
 }
 
+static const struct dialect messages; /* all as it is */
+
 struct reply *engine_ask(struct engine *e, const struct engine_request *ask)
 {
 	e->given++;
 	e->counters.requests++;
 	e->counters.bytes_in += ask->body.n;
 	e->now_ms = MAX(e->now_ms, ask->now_ms);
-	e->dialect = DIALECT_MESSAGES;
-	e->wants_usage = e->frames = false;
+	e->dialect = &messages;
+	e->translation.wants_usage = false;
 	struct reply *r = ask_path(e, ask);
 	arena_reset(&e->scratch);
 	if (e->text.cap > KEEP_SCRATCH_BYTES)
 		buf_release(&e->text);
-	if (e->chat_body.cap > KEEP_SCRATCH_BYTES)
-		buf_release(&e->chat_body);
+	if (e->translation.body.cap > KEEP_SCRATCH_BYTES)
+		buf_release(&e->translation.body);
 	return r;
 }
 

@@ -8,13 +8,15 @@
 struct scenario; /* a parsed scenario file (scenario.h), immutable */
 struct engine;   /* a running scenario: counters, the prompt cache, capacity */
 struct reply;    /* the answer to one request */
+struct dialect;
 
 int scenario_parse(const char *name, struct str text, struct scenario **ret_scenario,
 		   struct err *err); /* name:line: ... */
 void scenario_free(struct scenario *s);
 
-struct engine *engine_new(const struct scenario *scenario); /* borrows the scenario */
-void engine_free(struct engine *e);                         /* all replies must be freed */
+/* Borrows both. dialects: other APIs (reply.h), NULL-terminated; NULL: none. */
+struct engine *engine_new(const struct scenario *scenario, const struct dialect *const *dialects);
+void engine_free(struct engine *e);  /* all replies must be freed */
 void engine_reset(struct engine *e); /* resets all state but requests in flight; ids are not reused */
 
 struct engine_request {

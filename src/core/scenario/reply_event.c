@@ -33,14 +33,11 @@ struct str reply_piece(const struct reply_block *b, uint64_t at, uint64_t n, str
 const char *reply_tool_id(char out[DIGEST_ID_MAX], const struct reply *r, size_t block)
 {
 	bool thought = block > r->first_thinking;
-	const char *prefix = r->dialect == DIALECT_CHAT || (r->dialect != DIALECT_MESSAGES && !thought) ? "call_01"
-			     : r->dialect != DIALECT_MESSAGES                                           ? "call_0T"
-													: "toolu_01";
+	const char *prefix = r->dialect->call_id[thought] ?: "toolu_01";
 	char bound[TOOL_MODEL_MAX];
 
-	if (thought && r->dialect == DIALECT_MESSAGES)
+	if (thought && !r->dialect->call_id[true])
 		prefix = tool_model_prefix(bound, r->model);
-
 	return digest_id(out, prefix, r->id_a, digest_mix(r->id_b, block + 1));
 }
 
@@ -133,12 +130,8 @@ void message_json(const struct reply *r, struct buf *out)
 {
 	struct json_out w = json_out(out);
 
-	if (r->dialect == DIALECT_CHAT)
-		chat_json(r, out);
-	else if (r->dialect == DIALECT_RESPONSES)
-		responses_json(r, out);
-	else if (r->dialect == DIALECT_GEMINI)
-		gemini_json(r, out);
+	if (r->dialect->json)
+		r->dialect->json(r, out);
 	else
 		put_message(&w, r, false);
 }
@@ -204,7 +197,7 @@ static void put_delta(struct reply *r, struct buf *out)
 	r->at += n;
 }
 
-static enum stage stage_in_block(const struct reply *r)
+static enum reply_stage stage_in_block(const struct reply *r)
 {
 	const struct reply_block *b = &r->blocks[r->block];
 
@@ -276,17 +269,12 @@ void event_next(struct reply *r, struct buf *out)
 
 	r->events++;
 	if (every && !r->pinged && (r->plain_events + 1) % every == 0) {
-		buf_addstr(out, r->dialect != DIALECT_MESSAGES ? ": ping\n\n"
-							       : "event: ping\ndata: {\"type\":\"ping\"}\n\n");
+		buf_addstr(out, r->dialect->event_next ? ": ping\n\n" : "event: ping\ndata: {\"type\":\"ping\"}\n\n");
 		r->pinged = true;
 		return;
 	}
-	if (r->dialect == DIALECT_CHAT)
-		chat_event_next(r, out);
-	else if (r->dialect == DIALECT_RESPONSES)
-		responses_event_next(r, out);
-	else if (r->dialect == DIALECT_GEMINI)
-		gemini_event_next(r, out);
+	if (r->dialect->event_next)
+		r->dialect->event_next(r, out);
 	else
 		put_event(r, out);
 	r->plain_events++;
@@ -297,16 +285,13 @@ void event_error(struct reply *r, const struct fault *fault)
 {
 	struct buf *out = &r->out;
 
-	if (r->dialect == DIALECT_RESPONSES) {
-		responses_event_error(r, fault, out);
+	if (r->dialect->event_error) {
+		r->dialect->event_error(r, fault, out);
 		return;
 	}
-	if (r->dialect == DIALECT_CHAT || r->dialect == DIALECT_GEMINI) {
+	if (r->dialect->event_next) {
 		buf_addstr(out, "data: ");
-		if (r->dialect == DIALECT_CHAT)
-			chat_error(out, fault->type, fault->message);
-		else
-			gemini_error(out, 503, fault->type, fault->message);
+		r->dialect->error(out, 503, fault->type, fault->message);
 		buf_addstr(out, "\n\n");
 		return;
 	}

@@ -87,26 +87,21 @@ static void take_usage(struct wire_stream *s, const struct json *usage)
 	s->has_usage = true;
 }
 
-/* Azure sends what is encrypted only here. It belongs to the last block then. */
-static void seal_late(struct wire_stream *s, const struct json *output)
-{
-	for (const struct json *item = json_first(output); item; item = json_next(output, item)) {
-		struct str sealed = wire_raw(json_get(item, "encrypted_content")), raw = json_raw(item);
-		if (!json_str_is(json_get(item, "type"), "reasoning") || !sealed.n || s->sealed || !s->blocks)
-			continue;
-		wire_seal(s, str_from(arena_printf(&s->scratch, ":" STR_FMT, STR_ARG(raw))));
-	}
-}
-
 static void end_response(struct wire_stream *s, const struct json *response)
 {
 	const struct json *reason = json_get(json_get(response, "incomplete_details"), "reason");
+	const struct json *output = json_get(response, "output");
 	bool cut = json_str_is(json_get(response, "status"), "incomplete");
 
 	if (s->open == WIRE_THINKING) /* reasoning that led to nothing is refused */
 		buf_clear(&s->seal);
 	wire_stop_block(s);
-	seal_late(s, json_get(response, "output"));
+	/* Azure sends what is encrypted only here. It belongs to the last block then. */
+	for (const struct json *item = json_first(output); item; item = json_next(output, item)) {
+		struct str sealed = wire_raw(json_get(item, "encrypted_content")), raw = json_raw(item);
+		if (json_str_is(json_get(item, "type"), "reasoning") && sealed.n && !s->sealed && s->blocks)
+			wire_seal(s, str_from(arena_printf(&s->scratch, ":" STR_FMT, STR_ARG(raw))));
+	}
 	take_usage(s, json_get(response, "usage"));
 	if (s->refusal.n || (cut && json_str_is(reason, "content_filter")))
 		wire_finish(s, "refusal");

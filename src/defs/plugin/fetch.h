@@ -64,6 +64,11 @@ int unpack_archive(enum unpack_format format, struct str archive, const char *di
  * *ret_dir: the plugin's directory, below plugins_dir/cache/zip; of an archive with a single directory at its top, that
  * one. In the arena. */
 int zip_cache_open(struct arena *a, const char *plugins_dir, const char *file, const char **ret_dir, struct err *err);
-/* The same for one that is fetched, each time, from an address (lib/io/http.h). */
+/* The same for one that is fetched, each time, from an address. */
 int zip_cache_open_url(struct arena *a, const char *plugins_dir, const char *url, const char **ret_dir,
 		       struct err *err);
+
+/* Blocking download of one file, on a loop of its own. Only https, or http on loopback, also for redirects, of which it follows
+ * five. Appends the content. -ERR_USAGE: URL not allowed; -ERR_NOT_FOUND: 404; -ERR_LIMIT: too large; -ERR_IO:
+ * anything else, with the reason. */
+int download(const char *url, size_t limit_bytes, struct buf *out, struct err *err);

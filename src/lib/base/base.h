@@ -57,6 +57,12 @@ static inline void cleanup_closep(const int *fd)
 		(p) = NULL;                \
 		take_;                     \
 	})
+#define TAKE_FD(fd)             \
+	__extension__({         \
+		int fd_ = (fd); \
+		(fd) = -1;      \
+		fd_;            \
+	})
 
 /* In a function with a variable number of arguments: prints those behind fmt into the array text. */
 #define PRINT_ARGS(text, fmt)                                   \

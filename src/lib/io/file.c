@@ -15,6 +15,12 @@
 enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, LOCK_PAUSE_MS = 2, SETTLE_MS = 100 };
 enum { STALE_S = 10, FIRST_PAUSE_MS = 5, LONGEST_PAUSE_MS = 100 }; /* of directory locks */
 
+int file_explain(const char *verb, const char *path, struct err *err)
+{
+	return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot %s %s: %m", verb,
+		       path);
+}
+
 /* ---- reading ---- */
 
 int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err)
@@ -76,13 +82,10 @@ static int open_regular(const char *path, struct err *err)
 			wait = 0;
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC | wait);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m",
-			       path);
+		return file_explain("open", path, err);
 	if (wait && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) /* of a directory, read tells */
 		return err_set(err, ERR_IO, "%s is not a regular file", path);
-	int opened = fd;
-	fd = -1;
-	return opened;
+	return TAKE_FD(fd);
 }
 
 int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err)
@@ -101,8 +104,7 @@ int file_read_tail(const char *path, size_t most_bytes, struct buf *out, uint64_
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m",
-			       path);
+		return file_explain("open", path, err);
 	size_t want = MIN((size_t)st.st_size, most_bytes), got = 0;
 	off_t from = st.st_size - (off_t)want;
 	buf_reserve(out, want);

@@ -7,6 +7,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
 
+int file_explain(const char *verb, const char *path, struct err *err); /* what errno says: ERR_NOT_FOUND or ERR_IO */
 /* Appends; ERR_LIMIT above it. Never waits: what is not a regular file is ERR_IO, unless it is a descriptor of this process by its name. */
 int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err);
 int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err);

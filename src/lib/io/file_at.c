@@ -19,8 +19,7 @@ static int file_at_explain(const struct file_at *at, const char *verb, struct er
 		return err_set(err, ERR_DENIED, "cannot %s %s: it is or leads through a symbolic link", verb, at->path);
 	if (errno == EXDEV)
 		return err_set(err, ERR_DENIED, "cannot %s %s: it leads out of its directory", verb, at->path);
-	return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot %s %s: %m", verb,
-		       at->path);
+	return file_explain(verb, at->path, err);
 }
 
 /* ---- finding the directory ---- */
@@ -138,8 +137,7 @@ static int check_opened(int opened_fd, const struct file_at *at, struct stat *re
 		return err_set(err, ERR_USAGE, "EISDIR: illegal operation on a directory, read '%s'", at->path);
 	if (!S_ISREG(ret_st->st_mode))
 		return err_set(err, ERR_USAGE, "%s is a device, pipe or socket, not a regular file", at->path);
-	fd = -1;
-	return opened_fd;
+	return TAKE_FD(fd);
 }
 
 int file_read_inside(const char *root, const char *path, size_t limit_bytes, struct buf *out, struct err *err)
@@ -151,8 +149,7 @@ int file_read_inside(const char *root, const char *path, size_t limit_bytes, str
 	struct stat st;
 
 	if (!real)
-		return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m",
-			       path);
+		return file_explain("open", path, err);
 	if (!path_is_inside(real, real_root) || !strcmp(real, real_root))
 		return err_set(err, ERR_DENIED, "%s leads out of %s", path, root);
 	AUTO_CLOSE int fd = file_below_open(real_root, real + (real_root[1] ? strlen(real_root) : 0), &st, err);
@@ -234,15 +231,8 @@ static int remove_entry(int dir, const char *name, unsigned depth)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int rc = below < 0 ? -1 : remove_entries(below, depth);
-	if (rc == 0)
-		rc = unlinkat(dir, name, AT_REMOVEDIR);
-	int saved = errno;
-	if (below >= 0)
-		close(below);
-	errno = saved;
-	return rc;
+	AUTO_CLOSE int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return below < 0 || remove_entries(below, depth) < 0 ? -1 : unlinkat(dir, name, AT_REMOVEDIR);
 }
 
 int file_remove_raw(const char *path)

@@ -86,10 +86,3 @@ void http_cancel(struct http_req *r);         /* on_done comes later with HTTP_C
 void http_pause(struct http_req *r, bool on); /* back-pressure: no on_data and no stall timeout while paused */
 void *http_data(struct http_req *r);
 int http_status(const struct http_req *r); /* 0: no answer yet */
-
-/* ---- download.c: blocking download of one file, for the start of a program. It has its own loop. Only https, or http on
- * loopback, also for redirects, of which it follows five. */
-
-/* Appends the content. -ERR_USAGE: URL not allowed; -ERR_NOT_FOUND: 404; -ERR_LIMIT: too large; -ERR_IO:
- * anything else, with the reason. */
-int download(const char *url, size_t limit_bytes, struct buf *out, struct err *err);

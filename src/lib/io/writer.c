@@ -140,8 +140,7 @@ static struct watcher *watcher_new(struct writer *w)
 	}
 	watcher->poll.data = watcher;
 	watcher->writer = w;
-	watcher->epoll_fd = epoll_fd;
-	epoll_fd = -1;
+	watcher->epoll_fd = TAKE_FD(epoll_fd);
 	return watcher;
 }
 

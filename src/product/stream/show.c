@@ -70,17 +70,6 @@ static void put_category(struct json_out *out, const char *name, int64_t tokens)
 /* Tools by kind; the definition of Agent lists the agents. */
 enum { TOOLS_OWN, TOOLS_SERVERS, TOOLS_AGENTS, TOOLS_KINDS };
 
-static void tools_tokens(const struct agent *a, int64_t tokens[TOOLS_KINDS])
-{
-	memset(tokens, 0, TOOLS_KINDS * sizeof *tokens);
-	for (size_t i = 0; i < a->tools.count; i++) {
-		const struct tool *tool = a->tools.tools[i];
-		int kind = tool->server ? TOOLS_SERVERS : tool->flags & TOOL_SPAWNS ? TOOLS_AGENTS : TOOLS_OWN;
-		if (!deferral_holds(&a->deferral, tool))
-			tokens[kind] += (int64_t)(strlen(tool->definition) / BYTES_PER_TOKEN);
-	}
-}
-
 /* Estimates from bytes, like budgets; the last answer's usage is the server's count. */
 int wire_get_context(struct wire_request *r, struct err *err)
 {
@@ -88,11 +77,16 @@ int wire_get_context(struct wire_request *r, struct err *err)
 	const struct query *q = &a->query;
 	int64_t head = (int64_t)(q->config.head->bytes.n / BYTES_PER_TOKEN);
 	const struct segment *memory = a->tree->instructions[0].text;
-	int64_t memories = memory ? (int64_t)(memory->len / BYTES_PER_TOKEN) : 0, tools[TOOLS_KINDS];
+	int64_t memories = memory ? (int64_t)(memory->len / BYTES_PER_TOKEN) : 0, tools[TOOLS_KINDS] = { 0 };
 	int64_t messages = (int64_t)(q->transcript.bytes / BYTES_PER_TOKEN);
 	int64_t most = model_find(&a->tree->services->endpoints.places, a->model).context, used = head + messages;
 
-	tools_tokens(a, tools);
+	for (size_t i = 0; i < a->tools.count; i++) {
+		const struct tool *tool = a->tools.tools[i];
+		int kind = tool->server ? TOOLS_SERVERS : tool->flags & TOOL_SPAWNS ? TOOLS_AGENTS : TOOLS_OWN;
+		if (!deferral_holds(&a->deferral, tool))
+			tools[kind] += (int64_t)(strlen(tool->definition) / BYTES_PER_TOKEN);
+	}
 	memories = MIN(memories, messages); /* they come with the first message */
 	json_kopen(&r->out, "categories", '[');
 	put_category(&r->out, "System prompt",

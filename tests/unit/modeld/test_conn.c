@@ -23,7 +23,7 @@ static void wire_open(struct wire *w, const char *scenario)
 	if (scenario_parse("test", str_from(scenario), &w->scenario, &err) < 0)
 		fail_msg("%s", err.text);
 	w->loop = loop_new(0);
-	w->engine = engine_new(w->scenario);
+	w->engine = engine_new(w->scenario, NULL);
 	if (server_start(w->loop, &(struct server_options){ .engine = w->engine }, &w->server, &err) < 0)
 		fail_msg("%s", err.text);
 }

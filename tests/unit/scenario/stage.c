@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * stage.c - a client for the engine, as small as the tests need it. */
 #include "stage.h"
+#include "dialect.h"
 #include "lib/json/json_write.h"
 
 void stage_open(struct stage *s, const char *scenario)
@@ -10,7 +11,7 @@ void stage_open(struct stage *s, const char *scenario)
 	*s = (struct stage){ .now_ms = 1000 };
 	if (scenario_parse("test", str_from(scenario), &s->scenario, &err) < 0)
 		fail_msg("%s", err.text);
-	s->engine = engine_new(s->scenario);
+	s->engine = engine_new(s->scenario, dialects);
 }
 
 void stage_close(struct stage *s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * reply_gemini.c - generateContent of Gemini: converts its requests to the Messages API, and writes answers as its chunks. What was
+ * dialect_gemini.c - generateContent of Gemini: converts its requests to the Messages API, and writes answers as its chunks. What was
  * thought leaves as a signature (base64 of model and text) on the first call, without a call on an empty text at the end; it
  * must come back unchanged. Gemini 2 has calls without ids. */
-#include "core/scenario/engine_int.h"
+#include "dialect.h"
 
 static bool has_ids(struct str model)
 {
@@ -11,7 +11,8 @@ static bool has_ids(struct str model)
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
 
-bool gemini_path_read(struct str path, struct str *ret_model, bool *ret_stream)
+/* False: not a path of Gemini. */
+static bool read_path(struct str path, struct str *ret_model, bool *ret_stream)
 {
 	const struct str models = STR("/models/"), stream = STR(":streamGenerateContent"),
 			 whole = STR(":generateContent");
@@ -166,26 +167,32 @@ static int put_tools(struct turns_reader *c, const struct json *tools)
 	return 0;
 }
 
-int gemini_request(struct json_reader *reader, struct arena *arena, struct str model, bool stream, struct str body,
-		   struct buf *out, struct err *err)
+static bool gemini_takes(struct str path)
+{
+	return read_path(path, &(struct str){ 0 }, &(bool){ 0 });
+}
+
+static int gemini_request(struct translation *t, struct str path, struct str body, struct err *err)
 {
 	static const struct other_members known = {
 		"contents|systemInstruction|tools|toolConfig|generationConfig|safetySettings",
 		.before = "Invalid JSON payload received. Unknown name \"",
 		.after = "\"",
 	};
-	struct turns_reader c = { .w = json_out(out), .arena = arena, .err = err, .model = model };
+	struct turns_reader c = { .w = json_out(&t->body), .arena = t->arena, .err = err };
+	bool stream;
 	const struct json *root;
 	int64_t tokens = OTHER_NO_LIMIT_TOKENS;
 
-	if (other_request(reader, arena, body, &known, &root, err) < 0)
+	read_path(path, &c.model, &stream);
+	if (other_request(&t->reader, t->arena, body, &known, &root, err) < 0)
 		return -(int)err->kind;
 	const struct json *contents = json_get(root, "contents");
 	const struct json *system = json_get(json_get(root, "systemInstruction"), "parts");
 	(void)json_i64(json_get(json_get(root, "generationConfig"), "maxOutputTokens"), &tokens);
 	/* prefixes are cached by themselves */
-	json_putf(&c.w, "{model:'%.*s', max_tokens:%lld, stream:!!%d, cache_control:{type:'ephemeral'}", STR_ARG(model),
-		  (long long)tokens, stream);
+	json_putf(&c.w, "{model:'%.*s', max_tokens:%lld, stream:!!%d, cache_control:{type:'ephemeral'}",
+		  STR_ARG(c.model), (long long)tokens, stream);
 	if (put_tools(&c, json_get(root, "tools")) < 0)
 		return -(int)err->kind;
 	if (json_is(system, JSON_ARRAY) && system->count) {
@@ -198,8 +205,8 @@ int gemini_request(struct json_reader *reader, struct arena *arena, struct str m
 	if (!json_is(contents, JSON_ARRAY) || !contents->count)
 		return err_set(err, ERR_PARSE, "contents: required, a list of at least one turn");
 	json_kopen(&c.w, "messages", '[');
-	for (const struct json *t = json_first(contents); t; t = json_next(contents, t), c.turn++)
-		if (put_turn(&c, t) < 0)
+	for (const struct json *turn = json_first(contents); turn; turn = json_next(contents, turn), c.turn++)
+		if (put_turn(&c, turn) < 0)
 			return -(int)err->kind;
 	json_putf(&c.w, "]}");
 	return 0;
@@ -272,7 +279,7 @@ static bool is_silent(const struct reply_block *b)
 }
 
 /* One chunk: a piece of a text, a whole call, or the end. */
-void gemini_event_next(struct reply *r, struct buf *out)
+static void gemini_event_next(struct reply *r, struct buf *out)
 {
 	if (r->stage == STAGE_START)
 		r->stage = STAGE_DELTA;
@@ -304,7 +311,7 @@ void gemini_event_next(struct reply *r, struct buf *out)
 	buf_addstr(out, "\n\n");
 }
 
-void gemini_json(const struct reply *r, struct buf *out)
+static void gemini_json(const struct reply *r, struct buf *out)
 {
 	struct json_out w = begin_chunk(out);
 	bool called = false;
@@ -321,7 +328,7 @@ void gemini_json(const struct reply *r, struct buf *out)
 	end_chunk(&w, r, true);
 }
 
-void gemini_error(struct buf *out, unsigned status, struct str type, struct str message)
+static void gemini_error(struct buf *out, unsigned status, struct str type, struct str message)
 {
 	static const struct {
 		unsigned status;
@@ -335,3 +342,12 @@ void gemini_error(struct buf *out, unsigned status, struct str type, struct str 
 			type = str_from(names[i].name);
 	json_addf(out, "{error:{code:%u, message:'%.*s', status:'%.*s'}}", status, STR_ARG(message), STR_ARG(type));
 }
+
+const struct dialect dialect_gemini = {
+	.takes = gemini_takes,
+	.request = gemini_request,
+	.event_next = gemini_event_next,
+	.error = gemini_error,
+	.json = gemini_json,
+	.call_id = { "call_01", "call_0T" },
+};

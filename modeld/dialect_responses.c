@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * reply_responses.c - the Responses API: converts its requests to the Messages API, and writes answers as its events. Reasoning
+ * dialect_responses.c - the Responses API: converts its requests to the Messages API, and writes answers as its events. Reasoning
  * leaves encrypted (base64 of model and text) and must come back unchanged, to the same model.
  *
  *     instructions, system, developer -> system       function_call_output -> tool_result
  *     reasoning                       -> thinking     function_call        -> tool_use */
-#include "core/scenario/engine_int.h"
+#include "dialect.h"
 
 enum { CREATED_S = 1767225600 };
 
@@ -143,8 +143,12 @@ static int put_tools(struct items_reader *c, const struct json *tools)
 	return 0;
 }
 
-int responses_request(struct json_reader *reader, struct arena *arena, struct str body, struct buf *out,
-		      struct err *err)
+static bool responses_takes(struct str path)
+{
+	return str_is(path, "/v1/responses") || str_is(path, "/openai/v1/responses");
+}
+
+static int responses_request(struct translation *t, struct str path, struct str body, struct err *err)
 {
 	static const struct other_members known = {
 		"model|input|instructions|tools|tool_choice|stream|store|include|reasoning|text|max_output_tokens|"
@@ -153,15 +157,15 @@ int responses_request(struct json_reader *reader, struct arena *arena, struct st
 		.before = "Unknown parameter: '",
 		.after = "'.",
 	};
-	struct items_reader c = { .w = json_out(out), .arena = arena, .err = err };
+	struct items_reader c = { .w = json_out(&t->body), .arena = t->arena, .err = err };
 	const struct json *root;
 	int64_t tokens = OTHER_NO_LIMIT_TOKENS;
 
-	if (other_request(reader, arena, body, &known, &root, err) < 0)
+	if (other_request(&t->reader, t->arena, body, &known, &root, err) < 0)
 		return -(int)err->kind;
 	const struct json *input = json_get(root, "input"), *limit = json_get(root, "max_output_tokens");
 	const struct json *system = json_get(root, "instructions");
-	c.model = json_str(json_get(root, "model"), arena);
+	c.model = json_str(json_get(root, "model"), t->arena);
 	if (limit && (!json_i64(limit, &tokens) || tokens < 16))
 		return err_set(err, ERR_PARSE, "max_output_tokens: at least 16");
 	/* prefixes are cached by themselves */
@@ -380,7 +384,7 @@ static void end_block(struct reply *r, struct buf *out)
 	r->block++;
 }
 
-static enum stage stage_in_block(const struct reply *r)
+static enum reply_stage stage_in_block(const struct reply *r)
 {
 	const struct reply_block *b = &r->blocks[r->block];
 	bool grows = b->block->kind != BLOCK_GIVEN && b->block->kind != BLOCK_REDACTED;
@@ -388,7 +392,7 @@ static enum stage stage_in_block(const struct reply *r)
 	return grows && r->at < b->text.n ? STAGE_DELTA : STAGE_BLOCK_STOP;
 }
 
-void responses_event_next(struct reply *r, struct buf *out)
+static void responses_event_next(struct reply *r, struct buf *out)
 {
 	size_t from = out->n;
 
@@ -420,14 +424,24 @@ void responses_event_next(struct reply *r, struct buf *out)
 	}
 }
 
-void responses_event_error(struct reply *r, const struct fault *fault, struct buf *out)
+static void responses_event_error(struct reply *r, const struct fault *fault, struct buf *out)
 {
 	response_event(r, out, "response.failed", "failed", fault);
 }
 
-void responses_json(const struct reply *r, struct buf *out)
+static void responses_json(const struct reply *r, struct buf *out)
 {
 	struct json_out w = json_out(out);
 
 	put_response(&w, r, end_status(r), NULL);
 }
+
+const struct dialect dialect_responses = {
+	.takes = responses_takes,
+	.request = responses_request,
+	.event_next = responses_event_next,
+	.event_error = responses_event_error,
+	.error = chat_error,
+	.json = responses_json,
+	.call_id = { "call_01", "call_0T" },
+};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * reply_chat.c - chat completions: converts requests to the Messages API, so that one set of checks and rules serves both, and
+ * dialect_chat.c - chat completions: converts requests to the Messages API, so that one set of checks and rules serves both, and
  * writes answers as chunks or as one object. As strict as the other side: unknown members are refused, a role never follows
  * itself, arguments are JSON.
  *
  *     system, developer (in front)  -> system            user, tool        -> one user message, results first
  *     assistant with tool_calls     -> tool_use blocks    image_url         -> image */
-#include "core/scenario/engine_int.h"
+#include "dialect.h"
 #include "lib/base/base64.h"
 
 enum { CREATED_S = 1767225600 }; /* always the same: answers are compared */
@@ -234,8 +234,12 @@ static int put_messages(struct chat_reader *c, const struct json *messages)
 	return rc;
 }
 
-int chat_request(struct json_reader *reader, struct arena *arena, struct str body, struct buf *out, bool *ret_usage,
-		 struct err *err)
+static bool chat_takes(struct str path)
+{
+	return str_is(path, "/v1/chat/completions");
+}
+
+static int chat_request(struct translation *t, struct str path, struct str body, struct err *err)
 {
 	static const struct other_members known = {
 		"model|messages|tools|tool_choice|parallel_tool_calls|stream|stream_options|max_tokens|temperature|"
@@ -244,10 +248,10 @@ int chat_request(struct json_reader *reader, struct arena *arena, struct str bod
 		.before = "",
 		.after = ": unknown field",
 	};
-	struct chat_reader c = { .w = json_out(out), .arena = arena, .err = err };
+	struct chat_reader c = { .w = json_out(&t->body), .arena = t->arena, .err = err };
 	const struct json *root;
 
-	if (other_request(reader, arena, body, &known, &root, err) < 0)
+	if (other_request(&t->reader, t->arena, body, &known, &root, err) < 0)
 		return -(int)err->kind;
 	const struct json *limit = json_get(root, "max_tokens"), *limit2 = json_get(root, "max_completion_tokens");
 	const struct json *stream = json_get(root, "stream"), *options = json_get(root, "stream_options");
@@ -262,9 +266,10 @@ int chat_request(struct json_reader *reader, struct arena *arena, struct str bod
 		  JSON_ARG(stream));
 	if (tools)
 		json_kopen(&c.w, "tools", '[');
-	for (const struct json *t = json_first(tools); t; t = json_next(tools, t)) {
-		const struct json *function = json_get(t, "function");
-		if (!json_str_is(json_get(t, "type"), "function") || !json_is(json_get(function, "name"), JSON_STRING))
+	for (const struct json *tool = json_first(tools); tool; tool = json_next(tools, tool)) {
+		const struct json *function = json_get(tool, "function");
+		if (!json_str_is(json_get(tool, "type"), "function") ||
+		    !json_is(json_get(function, "name"), JSON_STRING))
 			return err_set(err, ERR_PARSE, "tools: a tool is of type function and has a name");
 		other_put_tool(&c.w, function, json_get(function, "parameters"));
 	}
@@ -273,7 +278,7 @@ int chat_request(struct json_reader *reader, struct arena *arena, struct str bod
 	if (put_messages(&c, json_get(root, "messages")) < 0)
 		return -(int)err->kind;
 	json_close(&c.w);
-	*ret_usage = !json_bool(stream) || json_bool(json_get(options, "include_usage"));
+	t->wants_usage = !json_bool(stream) || json_bool(json_get(options, "include_usage"));
 	return 0;
 }
 
@@ -343,7 +348,7 @@ static void put_delta(struct reply *r, struct buf *out)
 	r->at += n;
 }
 
-static enum stage stage_in_block(const struct reply *r)
+static enum reply_stage stage_in_block(const struct reply *r)
 {
 	return r->at < r->blocks[r->block].text.n ? STAGE_DELTA : STAGE_BLOCK_STOP;
 }
@@ -366,7 +371,7 @@ static bool skip_stage(struct reply *r)
 	return true;
 }
 
-void chat_event_next(struct reply *r, struct buf *out)
+static void chat_event_next(struct reply *r, struct buf *out)
 {
 	struct json_out w;
 	char id[DIGEST_ID_MAX];
@@ -416,12 +421,12 @@ void chat_event_next(struct reply *r, struct buf *out)
 		;
 }
 
-void chat_error(struct buf *out, struct str type, struct str message)
+void chat_error(struct buf *out, unsigned status, struct str type, struct str message)
 {
 	json_addf(out, "{error:{message:'%.*s', type:'%.*s', param:null, code:null}}", STR_ARG(message), STR_ARG(type));
 }
 
-void chat_json(const struct reply *r, struct buf *out)
+static void chat_json(const struct reply *r, struct buf *out)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf thinking = { 0 };
@@ -448,3 +453,15 @@ void chat_json(const struct reply *r, struct buf *out)
 	json_putf(&w, "finish_reason:'%s'}], ", finish_reason(r));
 	put_usage(&w, &r->usage);
 }
+
+static const struct dialect dialect_chat = {
+	.takes = chat_takes,
+	.request = chat_request,
+	.event_next = chat_event_next,
+	.error = chat_error,
+	.json = chat_json,
+	.call_id = { "call_01", "call_01" }, /* thinking does not come back */
+};
+
+const struct dialect *const dialects[] = { &dialect_chat,   &dialect_responses, &dialect_gemini,
+					   &dialect_frames, &dialect_cloud,     NULL };

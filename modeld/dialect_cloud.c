@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * reply_frames.c - Bedrock and Vertex: converts their requests to the Messages API, and puts events into Bedrock frames. */
+ * dialect_cloud.c - Bedrock and Vertex: converts their requests to the Messages API, and puts events into Bedrock frames. */
+#include "dialect.h"
 #include <zlib.h>
-#include "core/scenario/engine_int.h"
 #include "lib/base/base64.h"
-#include "lib/json/json_write.h"
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
 
+struct cloud_path {
+	struct str model;
+	const char *version; /* that the body must name */
+	bool invoke, frames; /* of Bedrock; with stream */
+};
+
 /* /model/NAME/invoke-with-response-stream, .../publishers/anthropic/models/NAME:streamRawPredict, and both without stream. The name
  * stays encoded. */
-bool cloud_path_read(struct str path, struct cloud_path *ret)
+static bool read_path(struct str path, struct cloud_path *ret)
 {
 	const struct str model = STR("/model/"), models = STR("/publishers/anthropic/models/");
 	bool whole = str_ends(path, STR("/invoke"));
@@ -31,30 +36,44 @@ bool cloud_path_read(struct str path, struct cloud_path *ret)
 	return ret->version;
 }
 
-int cloud_request(struct json_reader *reader, const struct cloud_path *path, struct str body, struct buf *out,
-		  struct err *err)
+static bool cloud_takes(struct str path)
 {
+	return read_path(path, &(struct cloud_path){ 0 });
+}
+
+static bool frames_takes(struct str path)
+{
+	struct cloud_path cloud;
+
+	return read_path(path, &cloud) && cloud.frames;
+}
+
+static int cloud_request(struct translation *t, struct str path, struct str body, struct err *err)
+{
+	struct cloud_path cloud;
 	const struct json *root;
+	struct buf *out = &t->body;
 	bool versioned = false;
 
-	if (json_parse(reader, body.p, body.n, &root, err) < 0)
+	read_path(path, &cloud);
+	if (json_parse(&t->reader, body.p, body.n, &root, err) < 0)
 		return -(int)err->kind;
 	buf_addstr(out, "{\"model\":");
-	json_add_quoted(out, path->model);
-	if (path->invoke)
-		buf_addf(out, ",\"stream\":%s", path->frames ? "true" : "false");
+	json_add_quoted(out, cloud.model);
+	if (cloud.invoke)
+		buf_addf(out, ",\"stream\":%s", cloud.frames ? "true" : "false");
 	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
 		struct str key = json_raw(m.key), value = json_raw(m.value);
 		bool version = json_str_is(m.key, "anthropic_version");
-		if (json_str_is(m.key, "model") || (path->invoke && json_str_is(m.key, "stream")))
+		if (json_str_is(m.key, "model") || (cloud.invoke && json_str_is(m.key, "stream")))
 			return err_set(err, ERR_PARSE, STR_FMT ": Extra inputs are not permitted", STR_ARG(key));
 		versioned = versioned ||
-			    (version && (json_str_is(m.value, path->version) || json_str_is(m.value, "2026-10-21")));
+			    (version && (json_str_is(m.value, cloud.version) || json_str_is(m.value, "2026-10-21")));
 		if (!version && !json_str_is(m.key, "anthropic_beta"))
 			buf_addf(out, "," STR_FMT ":" STR_FMT, STR_ARG(key), STR_ARG(value));
 	}
 	buf_addch(out, '}');
-	return versioned ? 0 : err_set(err, ERR_PARSE, "anthropic_version: must be %s", path->version);
+	return versioned ? 0 : err_set(err, ERR_PARSE, "anthropic_version: must be %s", cloud.version);
 }
 
 /* ---- frames ---------------------------------------------------------------------------------------------------- */
@@ -98,7 +117,7 @@ static void add_frame(struct buf *out, const char *exception, struct str payload
 	add_be32(out, frame_checksum(out, start));
 }
 
-void frames_wrap(struct buf *out, size_t from)
+static void frames_wrap(struct buf *out, size_t from)
 {
 	AUTO_BUF struct buf events = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -139,3 +158,18 @@ void frames_wrap(struct buf *out, size_t from)
 		add_frame(out, NULL, buf_str(&payload));
 	}
 }
+
+static void frames_error(struct buf *out, unsigned status, struct str type, struct str message)
+{
+	json_addf(out, "{message:'%.*s'}", STR_ARG(message));
+}
+
+const struct dialect dialect_frames = {
+	.takes = frames_takes,
+	.request = cloud_request,
+	.error = frames_error,
+	.wrap = frames_wrap,
+	.events_type = "application/vnd.amazon.eventstream",
+};
+
+const struct dialect dialect_cloud = { .takes = cloud_takes, .request = cloud_request };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * download.c - one file over http, on a loop of its own. */
+#include "defs/plugin/fetch.h"
 #include "lib/io/address.h"
 #include "lib/io/http.h"
 #include "lib/io/url.h"
