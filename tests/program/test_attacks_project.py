@@ -6,6 +6,7 @@ import os
 import shutil
 
 from lab import main
+from test_attacks import git
 from test_attacks_files import play
 from test_sandbox import write
 from twenty import call
@@ -71,5 +72,41 @@ def definitions_of_a_project_stay_in_it_until_it_is_trusted(lab):
             shutil.rmtree(lab.work + "/.claude", ignore_errors=True)
 
 
+def git_of_cadre_runs_nothing_that_the_repository_names(lab):
+    """A worktree is made by git itself, unconfined: filters of the checkout, what reaches a server, configuration in another place."""
+    pwned = "touch %s/PWNED; false" % lab.home
+    configs = ({"filter.x.smudge": pwned}, {"filter.x.process": pwned, "filter.x.required": "true"}, {"core.sshCommand": pwned},
+               {"remote.origin.uploadpack": pwned}, {"credential.helper": "!" + pwned}, {"include.path": "../evil"},
+               {"core.gitProxy": pwned}, {"url.ext::sh.insteadOf": "https://example.org"}, {"core.worktree": "/tmp"}, None)
+    take = call("Agent", description="Work", prompt="Work", isolation="worktree")
+    write(lab.home + "/.claude/settings.json", json.dumps({"worktree": {"baseRef": "fresh"}}))
+    for config in configs:
+        shutil.rmtree(lab.work)
+        os.mkdir(lab.work)
+        git(lab, "init", "-q")
+        write(lab.work + "/.gitattributes", "* filter=x\n")
+        git(lab, "add", ".")
+        git(lab, "commit", "-qm", "first")
+        git(lab, "config", "remote.origin.url", "ssh://example.org/x")
+        for key, value in (config or {"filter.x.smudge": pwned}).items():
+            git(lab, "config", key, value)
+        if config is None:  # the configuration is where commondir says, and the one beside it is harmless
+            os.mkdir(lab.work + "/common")
+            for name in set(os.listdir(lab.work + "/.git")) - {"HEAD", "index"}:
+                shutil.move(lab.work + "/.git/" + name, lab.work + "/common/" + name)
+            write(lab.work + "/.git/commondir", "../common\n")
+            write(lab.work + "/.git/config", "[core]\n\tbare = false\n")
+        text = "rule\n  agent main\n  turn 1\n%s\nrule\n  agent main\n  text {{last_result}}\nrule\n  text Child.\n" % take
+        lab.model(text)
+        done = lab.cadre("-p", "--", "hi")
+        assert "git may run a program here" in done.out, (config, done)
+        assert not os.path.exists(lab.home + "/PWNED"), config
+    for key in ("filter.x.smudge",):
+        git(lab, "config", "--unset", key)
+    done = lab.cadre("-p", "--", "hi")
+    assert "Child." in done.out, done
+
+
 if __name__ == "__main__":
-    main(definitions_of_a_project_stay_in_it_until_it_is_trusted, rules_of_a_skill_count_only_if_its_folder_is_trusted)
+    main(git_of_cadre_runs_nothing_that_the_repository_names,
+         definitions_of_a_project_stay_in_it_until_it_is_trusted, rules_of_a_skill_count_only_if_its_folder_is_trusted)

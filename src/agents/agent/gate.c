@@ -54,6 +54,11 @@ static bool matches_rule(void *data, struct str rule)
 	struct permission_verdict v = { 0 };
 	bool fits = true;
 
+	for (const struct permission *up = p; up && !alone.main_checkout;
+	     up = up->parent) { /* a copy is the same file */
+		alone.write_root = up->write_root;
+		alone.main_checkout = up->main_checkout;
+	}
 	if (permission_add_rule(&alone, RULE_DENY, rule, &origin, NULL, NULL, NULL) == 0) {
 		permission_explain(&alone, tool_call_use(call), PERMISSION_HINT_NONE, &v);
 		/* By the ask step: it is not certain that the rule is not meant. */
@@ -138,7 +143,8 @@ static void gate_ask_host(struct agent *a, struct tool_call *call, struct str wh
 		call->tool->preview(call, &hunks);
 	if (hunks.n) {
 		struct json_out w = json_out(&patch);
-		json_putf(&w, "{filePath:'%s', structuredPatch:", call->file);
+		json_putf(&w, "{filePath:'%s', structuredPatch:",
+			  call->env->main_thread ? tool_env_shown_path(call->env, call->file) : call->file);
 		json_put_raw(&w, buf_str(&hunks));
 		json_close(&w);
 	}

@@ -4,6 +4,7 @@
 #include "guard/permission/evaluate_shell_int.h"
 #include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
+#include "lib/git/git_config.h"
 #include "lib/io/dir.h"
 
 /* How the commands of a text passed, together */
@@ -136,7 +137,7 @@ static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struc
 		return false;
 	const struct tool_env *env = ev->use.env;
 	const char *runs = git && env && env->cwd
-				   ? repository_runs(&ev->arena, env->cwd, env->root, permission_main(ev->p)->trusted)
+				   ? git_config_runs(&ev->arena, env->cwd, env->root, permission_main(ev->p)->trusted)
 				   : NULL;
 	if (runs) {
 		buf_addf(&ev->v->reason, "git may run a program here: %s. ", runs);

@@ -248,7 +248,12 @@ const char *permission_suggest(struct arena *a, const struct permission *p, stru
 struct hidden_files;
 
 /* What is hidden below root (absolute) from the agent whose env this is. Returns owned; NULL: nothing is. */
-struct hidden_files *hidden_files_find(const struct tool_env *env, const char *root);
+struct hidden_files *hidden_files_find_at(const struct tool_env *env, const char *root,
+					  const char *target); /* where root leads; NULL: where it leads now */
+static inline struct hidden_files *hidden_files_find(const struct tool_env *env, const char *root)
+{
+	return hidden_files_find_at(env, root, NULL);
+}
 void hidden_files_free(struct hidden_files *h);
 /* path begins with root. Of a directory that is hidden all below it is, too. h may be NULL. */
 bool hidden_files_has(const struct hidden_files *h, const char *path);

@@ -271,6 +271,21 @@ int file_below_open(const char *root, const char *below, struct stat *ret_st, st
 	return rc < 0 ? rc : check_opened(openat(at.dir, at.name, READ_FLAGS), &at, ret_st, err);
 }
 
+DIR *dir_open_unlinked(const char *path)
+{
+	AUTO_FILE_AT struct file_at at = { 0 };
+	int fd = open_without_links(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+
+	if (fd < 0 && lacks_openat2())
+		return !path[1]                                    ? opendir(path)
+		       : file_at_find("/", path, 0, &at, NULL) < 0 ? NULL
+								   : dir_open_at(at.dir, at.name);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !dir)
+		close(fd);
+	return dir;
+}
+
 int file_below_read(const char *root, const char *below, size_t limit_bytes, struct buf *out, struct err *err)
 {
 	struct stat st;
