@@ -731,6 +731,21 @@ def a_killed_cadre_leaves_no_process_and_no_change(lab):
     assert pathlib.Path("/proc/self/mountinfo").read_text() == mounts
 
 
+def a_configuration_of_git_that_is_replaced_outside_is_not_written_inside(lab):
+    """A rename outside takes the mount away that makes it read-only; what the command adds is put back, and what git itself adds stays."""
+    for added, stays in (("[core]\\n\\tfsmonitor = touch PWNED\\n", False), ("[user]\\n\\tname = me\\n", True)):
+        tree(lab, ("5",))
+        put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True}}))
+        run = subprocess.Popen([CADRE, "sandbox", "run", "--", "bash", "-c", "echo up; until test -e go; do :; done; printf '%s' >>.git/config && echo WROTE" % added], cwd=lab.work,
+                               env={**lab.env, "TMPDIR": "/tmp"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert run.stdout.readline() == "up\n"
+        subprocess.run(["git", "-C", lab.work, "config", "remote.origin.url", "https://x.test/y"], check=True, env=lab.env)
+        put(lab.work + "/go", "")
+        said = run.communicate()[0]
+        text = pathlib.Path(lab.work, ".git", "config").read_text()
+        assert "WROTE" in said and ("name = me" in text) == stays and "fsmonitor" not in text and ("put back" in said) != stays, (said, text)
+
+
 def connections_that_never_speak_are_closed(lab):
     tree(lab, ("69",))
     out = run_inside(lab, PY % ("import socket, time\nstart = time.monotonic()\nall = [socket.create_connection((\"127.0.0.1\", 61080), 30) for _ in range(300)]\n"
@@ -830,5 +845,6 @@ if __name__ == "__main__":  # those that wait or are long first
          a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
          programs_that_know_no_proxy_reach_listed_hosts_and_no_others, a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, a_value_of_the_wrong_shape_is_said_and_nothing_runs,
          git_reaches_a_listed_host_over_ssh_and_no_other, explain_says_what_the_kernel_does, each_subcommand_answers_in_json_and_has_help, a_name_under_a_wildcard_leads_to_no_private_address,
+         a_configuration_of_git_that_is_replaced_outside_is_not_written_inside,
          ports_of_the_inside_appear_outside_if_the_settings_say_so, a_killed_cadre_leaves_no_process_and_no_change,
          a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others, at_once=4)

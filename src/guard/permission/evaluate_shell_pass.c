@@ -260,28 +260,41 @@ static bool has_narrowing_rule(struct evaluation *ev)
 	return false;
 }
 
-/* A command of the tables is judged as ever, but for the variable of a loop. */
-static bool pass_held_command(struct evaluation *ev, const struct shell_command *c)
+/* What an expansion becomes is not known: the output of commands of the text, or "$f" and nothing else, in a loop one of the files that
+ * it goes through. What says itself that it leads out of the directories is asked about. */
+static bool may_be_expansion(const struct evaluation *ev, const struct operand *o)
 {
-	struct shell_command s = shell_strip_for_allow(c);
-	struct operands files = { .earlier = &ev->shell->files };
-	bool git = s.word_count && str_is(s.words[0].text, "git");
-	bool held = shell_reads_if_held(&s);
+	static const char *const forms[] = { "$(", "\"$(", "`", "<(" };
 
-	if (c->hides || (git && ev->shell->cwd_count > 1) || !(held || shell_is_read_only(c)) ||
-	    shell_gets_more_words(c, &s))
+	for (size_t i = 0; i < COUNT_OF(forms); i++)
+		if (str_starts(o->text, str_from(forms[i])))
+			return true;
+	return ev->shell->script.has_control_flow && !o->globs && o->text.n > 3 && str_starts(o->text, STR("\"$")) &&
+	       o->text.p[o->text.n - 1] == '"' && !memchr(o->text.p + 2, '/', o->text.n - 2);
+}
+
+/* A command of the tables is judged as ever, but for its expansions. */
+static bool pass_held_form(struct evaluation *ev, const struct shell_command *s, bool held)
+{
+	struct operands files = { .earlier = &ev->shell->files };
+	struct shell_command plain = *s;
+	struct shell_word *words = arena_alloc(&ev->arena, (s->word_count + 1) * sizeof *words);
+	for (size_t i = 0; i < s->word_count; i++) {
+		words[i] = s->words[i];
+		if (!words[i].literal && i && !words[i].tilde)
+			words[i] = (struct shell_word){ .text = STR("x"), .source = words[i].source, .literal = true };
+	}
+	plain.words = words;
+	bool git = s->word_count && str_is(s->words[0].text, "git");
+	if ((git && ev->shell->cwd_count > 1) || !(held || shell_is_read_only(&plain)))
 		return false;
-	operands_add(&files, &ev->arena, &s, ev->shell->cwds);
+	operands_add(&files, &ev->arena, s, ev->shell->cwds);
 	for (size_t i = 0; i < files.count; i++) {
 		const struct operand *o = &files.list[i];
 		bool writes = o->use == OPERAND_REDIRECT ||
 			      (o->use == OPERAND_WRITE && !held); /* tar -t reads what it names */
 		bool certain = o->known || (o->globs && is_tame_glob(o));
-		/* "$f" and nothing else: in a loop, one of the files that it goes through */
-		bool of_loop = ev->shell->script.has_control_flow && !o->globs && o->text.n > 3 &&
-			       str_starts(o->text, STR("\"$")) && o->text.p[o->text.n - 1] == '"' &&
-			       !memchr(o->text.p + 2, '/', o->text.n - 2);
-		if (writes || !(certain ? eval_may_read(ev, &o->file) : of_loop))
+		if (writes || !(certain ? eval_may_read(ev, &o->file) : may_be_expansion(ev, o)))
 			return false;
 	}
 	return true;
@@ -292,7 +305,7 @@ static bool pass_held_command(struct evaluation *ev, const struct shell_command 
 static bool pass_held(struct evaluation *ev)
 {
 	const struct shell_script *s = &ev->shell->script;
-	bool more = s->has_control_flow || s->has_subshell || s->has_group;
+	bool more = s->has_control_flow || s->has_subshell || s->has_group || s->has_substitution;
 
 	if (ev->use.where != WHERE_FREE || !(ev->use.tool->flags & TOOL_CONFINED) ||
 	    ev->unenforced != PERMISSION_ENFORCED || ev->shell->too_many || ev->shell->lost || !s->understood ||
@@ -300,10 +313,19 @@ static bool pass_held(struct evaluation *ev)
 	    json_bool(json_get(ev->use.input, "dangerouslyDisableSandbox")) || has_narrowing_rule(ev))
 		return false;
 	for (size_t i = 0; i < s->count; i++) {
-		struct shell_command plain = shell_strip_for_allow(&s->commands[i]);
-		more = more || shell_reads_if_held(&plain);
-		if (!pass_held_command(ev, &s->commands[i]))
+		struct shell_command forms[SHELL_HELD_MAX];
+		size_t count = shell_held_forms(&ev->arena, &s->commands[i], forms);
+		if (!count)
 			return false;
+		/* A program that is held gets no words from elsewhere. */
+		bool fed = count > 1 || shell_runs(&s->commands[i], "xargs");
+		more = more || fed || s->commands[i].assignment_count;
+		for (size_t k = 0; k < count; k++) {
+			bool held = !fed && shell_reads_if_held(&forms[k]);
+			more = more || held;
+			if (!pass_held_form(ev, &forms[k], held))
+				return false;
+		}
 	}
 	return more; /* without that, the tables have the last word */
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * git_config.c - sandbox.cadre.gitConfig: a command may write the configuration of git, which can name programs that git runs
- * outside later. So the file is read before and after each command. A line that was not there before must be one that git
- * writes by itself for a branch, a remote or a user; with any other line the whole file is put back. */
+ * git_config.c - the configuration of git can name programs that git runs outside later. With sandbox.cadre.gitConfig a command may
+ * write it; without, it can when a program outside has replaced the file meanwhile, as git config does: the mount on the old one is gone
+ * then. So the file is read before and after each command. A line that was not there before must be one that git writes by itself for
+ * a branch, a remote, a user or a submodule; with any other line the whole file is put back. */
 #include "lib/io/file_at.h"
 #include "guard/sandbox/sandbox_int.h"
 
@@ -12,7 +13,7 @@ void git_config_keep(struct sandbox_held *held)
 	const struct paths *roots = &held->profile.roots;
 
 	held->configs = arena_calloc(&held->arena, (roots->count + 1) * sizeof *held->configs);
-	for (size_t i = 0; held->profile.git_config && i < roots->count; i++) {
+	for (size_t i = 0; i < roots->count; i++) { /* none but of commands that write */
 		AUTO_BUF struct buf text = { 0 };
 		if (file_below_read(roots->list[i], ".git/config", CONFIG_MAX, &text, NULL) == 0)
 			held->configs[held->config_count++] =
@@ -23,7 +24,7 @@ void git_config_keep(struct sandbox_held *held)
 /* Section and subsection as git writes them: [branch "main"], alone on its line. "": another form, or another section. */
 static const char *known_section(struct str line)
 {
-	static const char *const names[] = { "branch", "remote", "user" };
+	static const char *const names[] = { "branch", "remote", "submodule", "user" };
 
 	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		size_t n = strlen(names[i]);
@@ -43,7 +44,8 @@ static bool is_harmless(const char *section, struct str line)
 	static const char *const keys[][2] = { { "branch", "remote" }, { "branch", "merge" },
 					       { "branch", "rebase" }, { "branch", "description" },
 					       { "remote", "url" },    { "remote", "fetch" },
-					       { "user", "name" },     { "user", "email" } };
+					       { "user", "name" },     { "user", "email" },
+					       { "submodule", "url" }, { "submodule", "active" } };
 	const char *equals = memchr(line.p, '=', line.n);
 	struct str key = str_trim((struct str){ line.p, equals ? (size_t)(equals - line.p) : line.n });
 	struct str value =
@@ -118,7 +120,9 @@ void git_config_check(struct sandbox_held *held, struct buf *out)
 		int rc = file_below_read(c->root, ".git/config", CONFIG_MAX, &now, NULL);
 		struct str bad = rc < 0 ? STR("it is gone") : find_bad_line(c->text, buf_str(&now));
 		if (bad.p && file_below_replace(c->root, ".git/config", c->text, NULL) == 0)
-			buf_addf(out, "put back: %s/.git/config: a command may not write " STR_FMT "\n", c->root,
-				 (int)MIN(bad.n, 80), bad.p);
+			buf_addf(out,
+				 "put back: %s/.git/config: what git runs may not change while a command runs: " STR_FMT
+				 "\n",
+				 c->root, (int)MIN(bad.n, 80), bad.p);
 	}
 }

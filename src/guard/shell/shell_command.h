@@ -34,12 +34,19 @@ bool shell_is_read_only(const struct shell_command *c);
 /* Its purpose is to read, but only the kernel knows what it does: python3 -c, make -n, npm ls. Wrappers and
  * harmless assignments have been taken away. */
 bool shell_reads_if_held(const struct shell_command *c);
+/* What a command that the kernel holds to reading starts: it without wrappers, variables of its own and IFS; the command behind xargs;
+ * a find without its -exec, and the commands of those. An expansion is an operand. At most SHELL_HELD_MAX, in the arena; 0: that is
+ * not certain. */
+enum { SHELL_HELD_MAX = 8 };
+size_t shell_held_forms(struct arena *a, const struct shell_command *c, struct shell_command ret[SHELL_HELD_MAX]);
 /* It reads nothing but its words, whatever options it has: echo, pwd, uname ... */
 bool shell_takes_no_files(const struct shell_command *c);
 
 /* Runs other commands by its nature, so that no prefix says enough: watch, setsid, ionice, flock, find -exec ... */
 bool shell_needs_exact_rule(const struct shell_command *c);
 
+bool shell_variable_is_own(
+	struct str name); /* of the shell's text: programs listen to names in capitals, and to *_proxy */
 bool shell_variable_is_harmless(struct str name); /* for the program that gets it: LANG, NO_COLOR, NODE_ENV ... */
 
 /* ---- shell_files.c: which words of a command may be files, for rules that forbid. The commands are forms of shell_list_for_deny(): they

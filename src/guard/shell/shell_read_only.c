@@ -207,7 +207,7 @@ static bool skip_command(struct str *s)
 	char verb = s->p[0];
 	skip_bytes(s, 1);
 	if (verb != 's')
-		return char_in(verb, "=dDgGhHlnNpPqx");
+		return char_in(verb, "=dDgGhHlnNpPqx{");
 	char delimiter = s->n ? s->p[0] : '\\';
 	if (delimiter == '\\' || delimiter == '\n')
 		return false;
@@ -225,13 +225,14 @@ bool check_sed_part(const struct shell_part *part, size_t operands)
 	if (part->kind != PART_PATTERN)
 		return part->kind != PART_READ;
 	for (;;) {
-		skip_any(&script, " \t\n;");
+		skip_any(&script, " \t\n;}");
 		if (!script.n)
 			return true;
 		if (!skip_command(&script))
 			return false;
+		bool opens = script.p[-1] == '{'; /* a block: its first command follows at once */
 		skip_any(&script, " \t");
-		if (script.n && !char_in(script.p[0], ";\n"))
+		if (script.n && !opens && !char_in(script.p[0], ";\n}"))
 			return false;
 	}
 }
@@ -274,7 +275,7 @@ bool check_ps_part(const struct shell_part *part, size_t operands)
 }
 
 /* Programs listen to variables in capitals. */
-static bool is_own_variable(struct str name)
+bool shell_variable_is_own(struct str name)
 {
 	for (size_t i = 0; i < name.n; i++)
 		if (name.p[i] >= 'A' && name.p[i] <= 'Z')
@@ -284,7 +285,7 @@ static bool is_own_variable(struct str name)
 
 bool check_read_part(const struct shell_part *part, size_t operands)
 {
-	return part->kind == PART_OPTION || is_own_variable(part->text);
+	return part->kind == PART_OPTION || shell_variable_is_own(part->text);
 }
 
 /* @FILE is replaced by what is in the file. */
@@ -314,7 +315,7 @@ bool shell_is_read_only(const struct shell_command *c)
 	if (c->hides)
 		return false;
 	for (size_t i = 0; !s.word_count && i < s.assignment_count; i++)
-		if (!is_own_variable(s.assignments[i].name) && !shell_variable_is_harmless(s.assignments[i].name))
+		if (!shell_variable_is_own(s.assignments[i].name) && !shell_variable_is_harmless(s.assignments[i].name))
 			return false;
 	if (!s.word_count)
 		return true;
@@ -349,7 +350,8 @@ bool shell_takes_no_files(const struct shell_command *c)
 static const struct {
 	const char *names, *words;
 } held[] = {
-	{ "awk|bc|gawk|getconf|less|locale|mawk|printenv|shellcheck|tput|xxd|zcat|zgrep", NULL },
+	{ "awk|bc|comm|diff|gawk|getconf|getent|join|less|locale|mawk|printenv|shellcheck|shuf|tput|xxd|yes|zcat|zgrep",
+	  NULL },
 	{ "bash|sh", "-n" },
 	{ "cargo", "metadata|tree" },
 	{ "docker", "--help" },
@@ -357,21 +359,41 @@ static const struct {
 	{ "gzip", "-l|--list" },
 	{ "make", "-n|--dry-run|--just-print|--recon|-pn|-np|-q|--question" },
 	{ "node", "-e|-p|-pe|--eval|--print" },
-	{ "npm", "ls|list|ll|explain|why|query" },
+	{ "npm", "ls|list|ll|explain|why|query|--version|-v" },
 	{ "openssl", "version" },
 	{ "perl", "-e|-E|-ne|-nE|-pe|-pE|-lne|-lpe|-ane|-lane|-F|-V|-v" },
+	{ "pip|pip3", "list|show|freeze|check|--version" },
 	{ "pnpm", "ls|list|ll|why" },
 	{ "python|python3", "-c|json.tool|--version" },
 	{ "ruby", "-e|-ne|-pe|--version" },
 	{ "tar", "-t|-tf|-tvf|-tzf|-tzvf|-tjf|-tJf|tf|tvf|tzf|tzvf|--list" },
 	{ "unzip", "-l|-v|-Z|-p" },
+	{ "xmllint", "--version|--noout|--format|--xpath" },
 	{ "yarn", "list|why" },
 };
+
+/* Forms of git that show something and that its table does not have; filters and other programs that the configuration names are held
+ * too. */
+static bool git_reads_if_held(const struct shell_command *c)
+{
+	struct str verb = c->word_count > 1 && c->words[1].literal ? c->words[1].text : STR("");
+
+	for (size_t i = 2; i < c->word_count; i++)
+		if (str_is_one_of(c->words[i].text, "-w|-o|-d|-m|--delete|--lost-found") ||
+		    str_starts(c->words[i].text, STR("--output")))
+			return false;
+	if (str_is(verb, "symbolic-ref")) /* with two operands it writes */
+		return c->word_count == 4 && str_is(c->words[2].text, "--short");
+	return str_is_one_of(verb,
+			     "archive|check-attr|check-mailmap|cherry|fsck|hash-object|range-diff|var|verify-pack");
+}
 
 bool shell_reads_if_held(const struct shell_command *c)
 {
 	if (!c->word_count || !c->words[0].literal || c->assignment_count || c->hides)
 		return false;
+	if (str_is(c->words[0].text, "git"))
+		return git_reads_if_held(c);
 	for (size_t i = 0; i < COUNT_OF(held); i++) {
 		if (!str_is_one_of(c->words[0].text, held[i].names))
 			continue;
