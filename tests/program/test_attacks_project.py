@@ -4,8 +4,9 @@
 import json
 import os
 import shutil
+import subprocess
 
-from lab import main
+from lab import CADRE, Skip, main
 from test_attacks import git
 from test_attacks_files import play
 from test_sandbox import write
@@ -107,6 +108,44 @@ def git_of_cadre_runs_nothing_that_the_repository_names(lab):
     assert "Child." in done.out, done
 
 
+def under_managed_rules_nothing_else_allows(lab):
+    """allowManagedPermissionRulesOnly: neither options nor settings, skills, agents or answers of a client; the managed rule does."""
+    skill(lab.home, "s", "allowed-tools: Bash\n")
+    skill(lab.home, "f", "allowed-tools: Bash\ncontext: fork\n")
+    etc = lab.folder + "/etc"
+    mount = ("-rm", "sh", "-c", 'mount --bind "$0" /etc && exec "$@"', etc, CADRE)
+    allow = json.dumps({"permissions": {"allow": ["Bash"]}})
+    write(etc + "/claude-code/managed-settings.json", json.dumps({"allowManagedPermissionRulesOnly": True, "permissions": {"allow": ["Bash(mkdir:*)"]}}))
+    if subprocess.run(["unshare", *mount[:-1], "true"], capture_output=True, check=False).returncode:
+        raise Skip("no mount namespaces here")
+    for args, prompt in ((("--allowedTools", "Bash"), "hi"), (("--settings", allow), "hi"), ((), "/s"), ((), "/f"), (("--trust-project",), "/s")):
+        lab.model("rule\n  turn 1\n%s\nrule\n  turn 2\n%s\nrule\n  text ok\n" % (TOUCH, call("Bash", command="mkdir -p made")))
+        done = lab.start(*mount, "-p", *args, "--", prompt, program="unshare").wait()
+        assert done.code == 0 and not os.path.exists(lab.work + "/PWNED"), (args, prompt, done)
+        assert os.path.isdir(lab.work + "/made") == (prompt != "/f"), done  # a fork has only the rules of its skill
+        shutil.rmtree(lab.work + "/made", ignore_errors=True)
+    lab.model("rule\n  turn 1\n%s\nrule\n  turn 2\n%s\nrule\n  text ok\n" % (call("Bash", command="touch asked"), TOUCH))
+    run = lab.start(*mount, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool",
+                    "stdio", program="unshare", stdin=subprocess.PIPE)
+
+    def send(value):
+        run.process.stdin.write(json.dumps(value).encode() + b"\n")
+        run.process.stdin.flush()
+
+    def answer(asked, **reply):
+        send({"type": "control_response", "response": {"subtype": "success", "request_id": asked["request_id"], "response": reply}})
+
+    send({"type": "user", "message": {"role": "user", "content": "hi"}})
+    rules = [{"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "session"}]
+    asked = run.frame("control_request")
+    assert not asked["request"].get("permission_suggestions"), asked
+    answer(asked, behavior="allow", updatedInput={"command": "touch asked"}, updatedPermissions=rules)
+    answer(run.frame("control_request"), behavior="deny", message="no")  # it is asked again
+    run.process.stdin.close()
+    assert run.wait().code == 0 and os.path.exists(lab.work + "/asked") and not os.path.exists(lab.work + "/PWNED")
+
+
 if __name__ == "__main__":
-    main(git_of_cadre_runs_nothing_that_the_repository_names,
+    main(under_managed_rules_nothing_else_allows,
+         git_of_cadre_runs_nothing_that_the_repository_names,
          definitions_of_a_project_stay_in_it_until_it_is_trusted, rules_of_a_skill_count_only_if_its_folder_is_trusted)
