@@ -153,8 +153,11 @@ def an_agent_in_a_worktree_does_not_reach_the_sockets_of_sessions(lab):
 
 def what_an_agent_was_told_is_for_its_user_alone(lab):
     repository(lab)
-    os.umask(0o022)
+    before = os.umask(0)
     worktree(lab, "true")
+    os.umask(before)
+    folders = [p for p in pathlib.Path(lab.home).rglob("*") if p.is_dir() and stat.S_IMODE(p.stat().st_mode) & 0o077]
+    assert not folders, folders
     files = [p for p in pathlib.Path(lab.home).rglob("*") if p.is_file() and (p.name.endswith(".meta.json") or p.suffix == ".jsonl")]
     assert any(p.name.endswith(".meta.json") for p in files), files
     open_ones = [p for p in files if stat.S_IMODE(p.stat().st_mode) & 0o077]

@@ -108,6 +108,33 @@ def git_of_cadre_runs_nothing_that_the_repository_names(lab):
     assert "Child." in done.out, done
 
 
+def send(run, value):
+    run.process.stdin.write(json.dumps(value).encode() + b"\n")
+    run.process.stdin.flush()
+
+
+def answer(run, asked, **reply):
+    send(run, {"type": "control_response", "response": {"subtype": "success", "request_id": asked["request_id"], "response": reply}})
+
+
+def an_answer_about_the_project_is_not_stored_in_another_place(lab):
+    """Its settings file is a link to one of the user's own. In a trusted folder users link such files on purpose."""
+    rules = [{"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "localSettings"}]
+    os.makedirs(lab.work + "/.claude")
+    os.symlink(lab.home + "/victim.json", lab.work + "/.claude/settings.local.json")
+    for args, stored in (((), False), (("--trust-project",), True)):
+        write(lab.home + "/victim.json", "{}")
+        lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % TOUCH)
+        run = lab.start("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio",
+                        *args, stdin=subprocess.PIPE)
+        send(run, {"type": "user", "message": {"role": "user", "content": "hi"}})
+        answer(run, run.frame("control_request"), behavior="allow", updatedInput={"command": "true"}, updatedPermissions=rules)
+        run.process.stdin.close()
+        done = run.wait()
+        with open(lab.home + "/victim.json", encoding="utf-8") as f:
+            assert ("Bash" in f.read()) == stored, done
+
+
 def under_managed_rules_nothing_else_allows(lab):
     """allowManagedPermissionRulesOnly: neither options nor settings, skills, agents or answers of a client; the managed rule does."""
     skill(lab.home, "s", "allowed-tools: Bash\n")
@@ -128,24 +155,17 @@ def under_managed_rules_nothing_else_allows(lab):
     run = lab.start(*mount, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool",
                     "stdio", program="unshare", stdin=subprocess.PIPE)
 
-    def send(value):
-        run.process.stdin.write(json.dumps(value).encode() + b"\n")
-        run.process.stdin.flush()
-
-    def answer(asked, **reply):
-        send({"type": "control_response", "response": {"subtype": "success", "request_id": asked["request_id"], "response": reply}})
-
-    send({"type": "user", "message": {"role": "user", "content": "hi"}})
+    send(run, {"type": "user", "message": {"role": "user", "content": "hi"}})
     rules = [{"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "session"}]
     asked = run.frame("control_request")
     assert not asked["request"].get("permission_suggestions"), asked
-    answer(asked, behavior="allow", updatedInput={"command": "touch asked"}, updatedPermissions=rules)
-    answer(run.frame("control_request"), behavior="deny", message="no")  # it is asked again
+    answer(run, asked, behavior="allow", updatedInput={"command": "touch asked"}, updatedPermissions=rules)
+    answer(run, run.frame("control_request"), behavior="deny", message="no")  # it is asked again
     run.process.stdin.close()
     assert run.wait().code == 0 and os.path.exists(lab.work + "/asked") and not os.path.exists(lab.work + "/PWNED")
 
 
 if __name__ == "__main__":
-    main(under_managed_rules_nothing_else_allows,
+    main(under_managed_rules_nothing_else_allows, an_answer_about_the_project_is_not_stored_in_another_place,
          git_of_cadre_runs_nothing_that_the_repository_names,
          definitions_of_a_project_stay_in_it_until_it_is_trusted, rules_of_a_skill_count_only_if_its_folder_is_trusted)
