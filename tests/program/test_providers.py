@@ -214,7 +214,7 @@ def reasoning_goes_back_to_a_server_that_wants_it(lab):
         if any("reasoning_content" not in m for m in answers):
             return 400, {}, json.dumps({"error": {"message": "The `reasoning_content` in the thinking mode must be passed "
                                                              "back to the API.", "type": "invalid_request_error"}})
-        if len(answers) == 2:
+        if len(answers) >= 2:
             return said("done")
         function = {"name": "Bash", "arguments": json.dumps({"command": "echo %d" % len(answers)})}
         pieces = [delta(reasoning_content="I \"think\"\n"), delta(reasoning_content="hard")] if not answers else []
@@ -279,6 +279,26 @@ def a_limit_of_one_model_holds_no_other_model_of_the_gateway(lab):
     slow = [t for m, t in times if m == "slow-model"]
     assert result(done)["result"] == "x" and len(fast) == 2 and len(slow) == 2, (done, times)
     assert slow[1] - slow[0] >= 4 and fast[1] - fast[0] < 3, times
+
+
+def signed_blocks_of_claude_go_back_through_litellm(lab):
+    """Also at a server that refuses thinking: it is not asked to keep it."""
+    block = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+
+    def reply(n, request):
+        if "thinking" in request["body"]:
+            return 400, {}, json.dumps({"error": {"message": "unknown member: thinking"}})
+        first = not any(m["role"] == "assistant" for m in request["body"]["messages"])
+        return (200, SSE, chunks(delta(reasoning_content="hm", thinking_blocks=[{**block, "signature": ""}]), delta(thinking_blocks=[{**block, "thinking": ""}]),
+                                 delta(tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": {
+                                     "name": "Bash", "arguments": json.dumps({"command": "true"})}}]), delta("tool_calls"))) if first else said("x")
+
+    mock = Mock(reply)
+    settings = {"providers": {"lab": {"wire": "chat", "server": "litellm", "baseUrl": mock.url, "quirks": ["keepThinking"], "models": {"claude-1": {"context": 200000}}}}}
+    done = lab.cadre("-p", "hi", "--provider", "lab", "--model", "claude-1", "--settings", json.dumps(settings), "--allowedTools", "Bash")
+    (answer,) = [m for m in mock.bodies()[-1]["messages"] if m["role"] == "assistant"]
+    assert done.out == "x\n" and answer["thinking_blocks"] == [block] and "reasoning_content" not in answer, (done, answer)
+    assert mock.bodies()[0]["thinking"] == {"type": "enabled", "clear_thinking": False} and len(mock.seen) == 3, mock.seen
 
 
 def usage_is_read_in_every_dialect(lab):

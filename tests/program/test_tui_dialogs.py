@@ -172,6 +172,28 @@ def a_question_that_needs_no_answer_any_more_is_closed(lab):
         leave(s)
 
 
+def a_form_closes_when_its_server_stops_waiting(lab):
+    gone = SERVER.replace('                "dog": {"type": "boolean"}}}}})', '                "dog": {"type": "boolean"}}}}})\n        wait = open("go").read()\n'
+                          '        say({"method": "notifications/cancelled", "params": {"requestId": 77, "reason": "too late"}})\n'
+                          '        say({"id": call, "result": {"content": [{"type": "text", "text": "no table"}]}})')
+    assert gone != SERVER
+    with open(os.path.join(lab.work, "clerk.py"), "w") as f:
+        f.write(gone)
+    go = os.path.join(lab.work, "go")
+    os.mkfifo(go)
+    servers = json.dumps({"mcpServers": {"clerk": {"command": sys.executable, "args": [os.path.join(lab.work, "clerk.py")]}}})
+    with view(lab, "--mcp-config", servers, "--allowedTools=mcp__clerk__book") as s:
+        opened(s, "use the server", "server clerk asks: A table for whom?")
+        s.press("Ada")
+        s.until("name *: Ada")
+        with open(go, "w") as f:
+            f.write("now")
+        s.until("A table for whom?", gone=True)
+        s.seen("The question is closed: ")
+        s.seen("The tool said: no table")
+        leave(ready(s))
+
+
 def a_form_is_checked_before_it_is_sent(lab):
     with open(os.path.join(lab.work, "clerk.py"), "w") as f:
         f.write(SERVER)
@@ -272,9 +294,9 @@ def the_question_of_an_edit_shows_the_difference(lab):
     changed(lab)
     five = [(2, " ", "line 2"), (3, " ", "line 3"), (4, " ", "line 4"), (5, "-", "line 5"), (5, "+", "line five"),
             (6, " ", "line 6"), (7, " ", "line 7"), (8, " ", "line 8")]
-    cases = (("change one", "Edit", "/a.txt", five),
-             ("have it changed", "Edit", "/a.txt", five),
-             ("change all", "Write", "/a.txt",
+    cases = (("change one", "Edit", "  a.txt", five),
+             ("have it changed", "Edit", "/work/a.txt", five),
+             ("change all", "Write", "  a.txt",
               [(1, "-", "line 1"), (1, "+", "first"), (2, " ", "line 2"), (3, " ", "line 3")] + [(i, "-", "line %d" % i) for i in range(4, 10)]),
              ("change cell", "NotebookEdit", "cell c1", [(1, " ", "x = 1"), (2, "-", "y = 2"), (2, "+", "y = 3")]))
     for words, tool, place, rows in cases:
@@ -299,6 +321,19 @@ def the_question_of_an_edit_shows_the_difference(lab):
         assert s.wait() == 0
 
 
+def edits_can_be_accepted_from_one_on(lab):
+    changed(lab)
+    with view(lab) as s:
+        opened(s, "change one", "2 Yes, and accept edits from now on")
+        s.press("2", "enter")
+        s.seen("I hear you.")
+        s.until(" . acceptEdits . ? keys")
+        s.press("change all", "enter")  # is not asked about
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        leave(ready(s))
+    assert open(os.path.join(lab.work, "a.txt")).read() == "first\nline 2\nline 3\n"
+
+
 def a_long_difference_is_shown_whole_before_yes_works(lab):
     changed(lab)
     with view(lab) as s:
@@ -316,13 +351,15 @@ def a_long_difference_is_shown_whole_before_yes_works(lab):
 
 
 def a_plan_is_shown_as_markdown_and_approved(lab):
-    with view(lab, "--permission-mode", "plan") as s:
+    with view(lab, "--settings", '{"permissions": {"defaultMode": "plan"}}') as s:
+        s.until(" . plan . ? keys")
         opened(s, "plan this", "has a plan:")
         s.until("1. First do it")
         assert not any("**First**" in r for r in s.rows()), s.rows()
         s.press("1", "enter")
         s.seen("The tool said: ")
         ready(s)
+        s.until(" . plan . ? keys", gone=True)
         leave(s)
     assert "approved the plan" in str(lab.models[0].bodies()[-1]["messages"][-1])
 
@@ -352,7 +389,8 @@ def the_trust_of_a_folder_is_asked_once_and_kept(lab):
 
 
 if __name__ == "__main__":
-    main(questions_are_tabs_and_take_several_answers, a_question_that_needs_no_answer_any_more_is_closed, a_form_is_checked_before_it_is_sent, the_rule_that_is_kept_can_be_changed,
+    main(questions_are_tabs_and_take_several_answers, a_question_that_needs_no_answer_any_more_is_closed, a_form_is_checked_before_it_is_sent,
+         a_form_closes_when_its_server_stops_waiting, the_rule_that_is_kept_can_be_changed,
          a_command_that_does_not_fit_is_shown_whole_before_yes_works, questions_of_two_agents_are_walked_through,
-         the_question_of_an_edit_shows_the_difference, a_long_difference_is_shown_whole_before_yes_works,
+         the_question_of_an_edit_shows_the_difference, edits_can_be_accepted_from_one_on, a_long_difference_is_shown_whole_before_yes_works,
          a_plan_is_shown_as_markdown_and_approved, the_trust_of_a_folder_is_asked_once_and_kept)

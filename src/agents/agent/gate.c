@@ -143,7 +143,8 @@ static void gate_ask_host(struct agent *a, struct tool_call *call, struct str wh
 		call->tool->preview(call, &hunks);
 	if (hunks.n) {
 		struct json_out w = json_out(&patch);
-		json_putf(&w, "{filePath:'%s', structuredPatch:", call->file);
+		json_putf(&w, "{filePath:'%s', structuredPatch:",
+			  call->env->main_thread ? tool_env_shown_path(call->env, call->file) : call->file);
 		json_put_raw(&w, buf_str(&hunks));
 		json_close(&w);
 	}

@@ -107,18 +107,6 @@ void agent_tree_sort_records(struct agent_tree *t)
 }
 
 /* Of several with one name the newest has it. */
-struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_name)
-{
-	struct agent_record *found = map_get(&t->by_id, id_or_name);
-
-	if (found)
-		return found;
-	for (struct agent_record *record = t->records; record; record = record->next)
-		if (record->name && str_is(id_or_name, record->name))
-			found = record;
-	return found;
-}
-
 /* Of those with one name the newest has it; one that is gone gives way to one that is not. */
 struct agent_record *agent_tree_member(struct agent_tree *t, struct str name)
 {
@@ -129,6 +117,20 @@ struct agent_record *agent_tree_member(struct agent_tree *t, struct str name)
 		    (!found || r->member->state != MEMBER_GONE || found->member->state == MEMBER_GONE))
 			found = r;
 	return found;
+}
+
+struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_name)
+{
+	struct agent_record *found = map_get(&t->by_id, id_or_name);
+
+	for (struct agent_record *record = found ? NULL : t->records; record; record = record->next)
+		if (record->name && str_is(id_or_name, record->name))
+			found = record;
+	if (found)
+		return found;
+	struct str team = id_or_name, name = str_cut(&team, '@'); /* a member: in any case, and NAME@TEAM */
+	found = agent_tree_member(t, name);
+	return found && (!team.p || str_is(team, found->member->team)) ? found : NULL;
 }
 
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind)
@@ -219,6 +221,18 @@ void agent_record_event(struct agent_record *record, struct event_task *ret)
 		.tool_uses = record->tool_uses,
 		.duration_ms = (uint64_t)MAX(end_ms - record->run_started_ms, (int64_t)0),
 	};
+}
+
+struct event_agent agent_record_who(const struct agent_record *record)
+{
+	return (struct event_agent){ .id = record->id,
+				     .type = record->type,
+				     .name = record->name,
+				     .description = record->description,
+				     .tool_use_id = record->tool_use_id,
+				     .parent_id = record->parent_id,
+				     .team = record->member ? record->member->team : NULL,
+				     .depth = record->depth };
 }
 
 const char *member_state_name(enum member_state state)

@@ -64,6 +64,7 @@ struct agent_member {
 	bool plan_approved; /* ... as it did */
 	int64_t joined_ms, active_ms;
 	enum member_state state;
+	bool announced;         /* hosts know that it is there; also while it is parked */
 	bool restoring;         /* its transcript of an earlier process is being read ... */
 	bool mail_came;         /* ... and it got mail meanwhile */
 	bool failed;            /* the run that is over */
@@ -357,6 +358,8 @@ void agent_wait_remove(struct agent_record *record, struct agent_wait *wait);
 void agent_record_end_waits(struct agent_record *record);                     /* it has ended */
 void agent_record_refresh(struct agent_record *record);                       /* takes the figures of one that runs */
 void agent_record_event(struct agent_record *record, struct event_task *ret); /* as it stands now, for events */
+/* Its texts are borrowed. */
+struct event_agent agent_record_who(const struct agent_record *record);
 void agent_record_row(struct agent_record *record,
 		      struct task_row *ret_row); /* as it stands now, for other processes; borrowed */
 void agent_record_told(struct agent_record *record, const char *id); /* the next meta_write records it */

@@ -352,8 +352,14 @@ static int step_announce(struct agent *a, struct err *err)
 
 	if (!a->parent)
 		return 0; /* each of its turns says that the session is there */
+	struct agent_member *m = a->record->member;
+	bool parked = m && m->announced; /* it was there all the time, and works now */
+	if (m) {
+		m->announced = true;
+		m->state = parked ? MEMBER_WORKS : m->state;
+	}
 	agent_record_event(a->record, &task);
-	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_STARTED, .task = &task });
+	agent_emit(a, &(struct event){ .kind = parked ? EVENT_MEMBER_STATE : EVENT_AGENT_STARTED, .task = &task });
 	if (a->record->background)
 		agent_tree_tasks_changed(a->tree);
 	return 0;
@@ -363,8 +369,10 @@ static int step_announce_end(struct agent *a, struct err *err)
 {
 	struct event_task task;
 
-	if (!a->parent)
+	if (!a->parent || (a->park_asked && !a->suspend_asked))
 		return 0;
+	if (a->record->member)
+		a->record->member->announced = false;
 	agent_record_event(a->record, &task);
 	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_ENDED,
 				       .task = &task,

@@ -411,6 +411,23 @@ static void release_tasks(struct team *t, struct agent_record *r, bool asked)
 	(void)change_queue_make(&r->tree->services->changes, &x->change, NULL);
 }
 
+void team_announce_gone(struct agent_record *r)
+{
+	struct event_agent who = agent_record_who(r);
+	struct event_task task;
+
+	if (r->live || !r->member->announced)
+		return;
+	r->member->announced = false;
+	agent_record_event(r, &task);
+	r->tree->on_event(r->tree->data, &(struct event){ .kind = EVENT_AGENT_ENDED,
+							  .agent = &who,
+							  .task = &task,
+							  .is_error = end_state_info(r->state)->is_error });
+	agent_record_note(r);
+	agent_tree_tasks_changed(r->tree);
+}
+
 /* Its open tasks lose their owner, then the lead is notified. */
 static void member_gone(struct agent_record *r)
 {
@@ -423,6 +440,7 @@ static void member_gone(struct agent_record *r)
 	m->shutdown = m->plan = NULL;
 	(void)meta_write(r, &ignored);
 	crash_point(member_gone);
+	team_announce_gone(r);
 	if (m->in_pane)
 		pane_end(r, false);
 	if (!t || r->tree->closing)

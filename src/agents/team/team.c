@@ -401,8 +401,11 @@ static void dismiss_member(struct agent_record *r)
 	else if (r->live)
 		agent_stop(r, false);
 	r->member->state = MEMBER_GONE;
-	if (!r->live)
+	if (!r->live) {
+		r->state = AGENT_COMPLETED;
 		(void)meta_write(r, &ignored);
+		team_announce_gone(r);
+	}
 	if (r->member->in_pane)
 		pane_end(r, false);
 }

@@ -2,6 +2,7 @@
  * http_endpoint.c - see http_endpoint.h. */
 #include "core/model/http_endpoint.h"
 #include "core/credential/sigv4.h"
+#include "core/model/catalog.h"
 
 enum { MOST_LESSONS = 6 }; /* of one request */
 
@@ -127,6 +128,27 @@ void http_endpoint_close(struct endpoint *e)
 	free(p);
 }
 
+/* What the settings or the catalog say that the model does not take */
+static void note_abilities(const struct http_endpoint *p, const char *model, struct model_quirks *quirks)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct provider *place = p->endpoint.provider;
+
+	if (!p->endpoint.of)
+		return;
+	struct model_info m = model_find(&p->endpoint.of->places, arena_printf(&a, "%s/%s", place->name, model));
+	const char *const names[] = { m.images < 0 ? "noImages" : "", m.pdf < 0 ? "noDocuments" : "",
+				      !m.reasoning_field                        ? ""
+				      : !strcmp(m.reasoning_field, "reasoning") ? "echoReasoning"
+										: "echo" };
+	for (const struct wire_quirk *q = place->wire->quirks; q && q->name; q++)
+		for (size_t i = 0; i < COUNT_OF(names); i++)
+			quirks->bits |= strcmp(q->name, names[i]) ? 0 : q->bit;
+	if (m.tools < 0)
+		quirks->no_tools =
+			json_is(place_model(place, model, "tools"), JSON_FALSE) ? "by the settings" : "by the catalog";
+}
+
 struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *model)
 {
 	struct model_quirks *known = map_get(&p->learned, str_from(model));
@@ -136,6 +158,7 @@ struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *m
 		known->bits = p->quirks;
 		if (p->endpoint.provider->wire->model_at)
 			p->endpoint.provider->wire->model_at(p, model, known);
+		note_abilities(p, model, known);
 		if (p->endpoint.provider->own)
 			place_own_quirks(p->endpoint.provider, model, known);
 		(void)map_set(&p->learned, str_from(arena_strdup(&p->arena, model)), known);
@@ -289,7 +312,10 @@ static void explain_failure(struct model_call *call)
 		snprintf(end, room, " (the key is that of %s)", has_token ? token : place->env.api_key);
 	else if (f->kind == FAIL_STATUS && f->status > 300 && f->status < 400)
 		snprintf(end, room, " (it redirects to %s: %s must name the final address)",
-			 call->error_type[0] ? call->error_type : "another address", place->own ? "baseUrl" : variable);
+			 call->error_type[0] ? call->error_type : "another address",
+			 place->own ? "baseUrl"
+			 : variable ? variable
+				    : "its address");
 	else if (missing && place->wire == &wire_messages && v1)
 		snprintf(end, room, " (%s ends with /v1, which is added: leave it out)", p->base);
 	else if (missing && place->wire == &wire_chat && !v1 && !usual && !names_model)
@@ -544,6 +570,15 @@ int http_endpoint_start(struct endpoint *e, struct model_call *call, struct err 
 	struct http_call *c = http_call_new(CONTAINER_OF(e, struct http_endpoint, endpoint), call);
 
 	(void)err;
+	if (c->quirks->no_tools && str_has(call->body.head->bytes, STR(",\"tools\":["))) {
+		http_call_finish_later(
+			c, FAIL_NOT_ADMITTED,
+			arena_printf(
+				&c->arena,
+				"%s cannot call tools (%s): take a model that can, or run without tools (--tools \"\")",
+				c->model, c->quirks->no_tools));
+		return 0;
+	}
 	window_ask_start(c->server, c->model, c->quirks);
 	http_call_go(c);
 	return 0;

@@ -22,8 +22,8 @@ static unsigned chat_quirks_at(const char *base)
 		{ "://api.openai.com", CHAT_COMPLETION_TOKENS | CHAT_SESSION_KEY },
 		{ "://api.deepseek.com", CHAT_ECHO },
 		{ "://api.moonshot.", CHAT_ECHO },
-		{ "://api.z.ai", CHAT_ECHO },
-		{ "://open.bigmodel.cn", CHAT_ECHO },
+		{ "://api.z.ai", CHAT_ECHO | CHAT_KEEP_THINKING },
+		{ "://open.bigmodel.cn", CHAT_ECHO | CHAT_KEEP_THINKING },
 		{ "://dashscope", CHAT_ECHO },
 		{ "://api.minimax", CHAT_ECHO },
 		{ "://api.mistral.ai", CHAT_SHORT_IDS | CHAT_ANSWER_BETWEEN | CHAT_SESSION_KEY | CHAT_ECHO_PARTS },
@@ -106,6 +106,7 @@ static const struct {
 	{ "not a multimodal model", NULL, CHAT_NO_IMAGES },       /* vLLM */
 	{ "does not support image", NULL, CHAT_NO_IMAGES },
 	{ "image_url is only supported by", NULL, CHAT_NO_IMAGES },
+	{ "input_file", NULL, WIRE_NO_DOCUMENTS },
 	{ "max_output_tokens", "not supported", CHAT_NO_LIMIT },
 	{ "generate reasoning summaries", NULL, WIRE_NO_SUMMARY }, /* OpenAI, of an account that is not verified */
 	{ "reasoning.summary", NULL, WIRE_NO_SUMMARY },
@@ -174,6 +175,10 @@ static bool chat_learn(struct http_call *c)
 		return false;
 	if (x->heeded.quirks & CHAT_SESSION_KEY && str_has(said, STR("prompt_cache_key"))) {
 		c->quirks->bits &= ~(unsigned)CHAT_SESSION_KEY;
+		return true;
+	}
+	if (x->heeded.quirks & CHAT_KEEP_THINKING && str_has(said, STR("thinking"))) {
+		c->quirks->bits &= ~(unsigned)CHAT_KEEP_THINKING;
 		return true;
 	}
 	if (str_has(said, STR("tool_use_failed"))) /* Groq: the model wrote a call that is none */
@@ -326,6 +331,7 @@ static const struct wire_quirk chat_quirk_names[] = {
 	{ "noParallelCalls", CHAT_NO_PARALLEL_CALLS },
 	{ "noEffort", CHAT_NO_EFFORT },
 	{ "noImages", CHAT_NO_IMAGES },
+	{ "noDocuments", WIRE_NO_DOCUMENTS },
 	{ "effortNone", CHAT_EFFORT_NONE },
 	{ "answerBetween", CHAT_ANSWER_BETWEEN },
 	{ "shortIds", CHAT_SHORT_IDS },
@@ -334,6 +340,7 @@ static const struct wire_quirk chat_quirk_names[] = {
 	{ "echoReasoning", CHAT_ECHO_PLAIN },
 	{ "echoParts", CHAT_ECHO_PARTS },
 	{ "echoSame", CHAT_ECHO_SAME },
+	{ "keepThinking", CHAT_KEEP_THINKING },
 	{ "noReasoning", WIRE_NO_REASONING },
 	{ "noSummary", WIRE_NO_SUMMARY },
 	{ "effortHigh", WIRE_EFFORT_HIGH },

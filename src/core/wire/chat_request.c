@@ -155,10 +155,11 @@ static void add_result(struct wire_writer *w, const struct block *b)
 
 /* ---- the assistant's side -------------------------------------------------------------------------------------- */
 
-/* What an answer thought, by the members of its seals: {"field": of the text}, {"reasoning_details"}. All have one origin. */
+/* What an answer thought, by the members of its seals: {"field": of the text}, and a list that goes back as it came. All have one origin. */
 struct chat_thoughts {
 	struct str field, text, details, origin;
-	bool called; /* a call was written */
+	const char *name; /* of the list */
+	bool called;      /* a call was written */
 };
 
 /* A member of the object that a seal of this API has; empty: none. *at: see wire_next_seal(). */
@@ -180,7 +181,7 @@ static void open_answer(struct wire_writer *w, const struct chat_thoughts *answe
 	open_message(w, chat_answer_open, state);
 	if (answer->details.n) {
 		wire_seal_open(w, answer->origin);
-		translation_add_optional(w->out, STR("\"reasoning_details\":"));
+		translation_add_optional(w->out, str_from(answer->name));
 		translation_add_optional(w->out, answer->details);
 		translation_add_optional(w->out, STR(","));
 		wire_seal_close(w);
@@ -236,6 +237,10 @@ static void add_call(struct wire_writer *w, const struct block *b, struct chat_t
 /* Thinking of other APIs and blocks of server tools are dropped. */
 static void add_answer(struct wire_writer *w, uint32_t from, uint32_t to)
 {
+	static const struct {
+		const char *key, *member;
+	} lists[] = { { "reasoning_details", "\"reasoning_details\":" },
+		      { "thinking_blocks", "\"thinking_blocks\":" } };
 	struct chat_thoughts answer = { .called = w->state == CHAT_CALLS };
 	AUTO_BUF struct buf text = { 0 };
 
@@ -248,11 +253,11 @@ static void add_answer(struct wire_writer *w, uint32_t from, uint32_t to)
 			answer.field = arena_str(&w->out->arena, field);
 			answer.origin = seal.origin;
 		}
-		at = 0;
-		struct str details = sealed_member(w, thought, "reasoning_details", &at, &seal);
-		if (details.n && !answer.details.n) {
-			answer.details = details;
-			answer.origin = seal.origin;
+		for (size_t k = 0; k < COUNT_OF(lists) && !answer.details.n; k++) {
+			at = 0;
+			answer.details = sealed_member(w, thought, lists[k].key, &at, &seal);
+			answer.name = lists[k].member;
+			answer.origin = answer.details.n ? seal.origin : answer.origin;
 		}
 	}
 	answer.text = arena_str(&w->out->arena, buf_str(&text));
@@ -369,6 +374,8 @@ static void chat_ending(struct buf *out, const struct wire_head *head, const str
 		buf_addstr(out, ",\"reasoning_effort\":");
 		json_add_quoted(out, effort);
 	}
+	if (quirks & CHAT_KEEP_THINKING)
+		buf_addstr(out, ",\"thinking\":{\"type\":\"enabled\",\"clear_thinking\":false}");
 	if (quirks & CHAT_SESSION_KEY && model->session) {
 		buf_addstr(out, ",\"prompt_cache_key\":");
 		json_add_quoted(out, str_from(model->session));

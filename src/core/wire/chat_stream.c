@@ -77,6 +77,27 @@ static void add_details(struct wire_stream *s, const struct json *list)
 	}
 }
 
+/* LiteLLM, of Claude: pieces of a text, then its signature. Blocks go back as they are, those without a signature do not. */
+static void add_blocks(struct wire_stream *s, const struct json *list)
+{
+	struct buf *out = &s->signed_blocks;
+
+	for (const struct json *b = json_first(list); json_is(list, JSON_ARRAY) && b; b = json_next(list, b)) {
+		struct str raw = json_raw(b), text = wire_raw(json_get(b, "thinking")),
+			   seal = wire_raw(json_get(b, "signature"));
+		bool plain = json_str_is(json_get(b, "type"), "thinking");
+		if (out->n == s->signed_n)
+			buf_addf(out, "%s%s", out->n ? "," : "", plain ? "{\"type\":\"thinking\",\"thinking\":\"" : "");
+		if (plain)
+			buf_append(out, text);
+		if (plain && seal.n)
+			buf_addf(out, "\",\"signature\":\"" STR_FMT "\"}", STR_ARG(seal));
+		else if (!plain)
+			buf_append(out, raw);
+		s->signed_n = seal.n || !plain ? out->n : s->signed_n;
+	}
+}
+
 /* Most servers send a string, some a list of parts: texts, thoughts (which may be parts again), a refusal. */
 static void add_content(struct wire_stream *s, bool thinking, const struct json *content)
 {
@@ -173,6 +194,9 @@ void chat_stop(struct wire_stream *s, struct str reason)
 	s->think = THINK_OVER;
 	if (s->details.n && !s->stop_reason)
 		wire_seal(s, str_from(arena_printf(&s->scratch, "{\"reasoning_details\":[%s]}", s->details.p)));
+	if (s->signed_n && !s->stop_reason)
+		wire_seal(s, str_from(arena_printf(&s->scratch, "{\"thinking_blocks\":[%.*s]}", (int)s->signed_n,
+						   s->signed_blocks.p)));
 	if (str_is(reason, "content_filter") || str_is(reason, "sensitive") || str_is(reason, "SAFETY") || s->refusal.n)
 		wire_finish(s, "refusal");
 	else if (str_is(reason, "length") ||
@@ -241,6 +265,7 @@ void chat_take(struct wire_stream *s, const struct json *chunk)
 	wire_piece(s, true, json_get(delta, field));
 	seal_reasoning(s, field);
 	add_details(s, json_get(delta, "reasoning_details"));
+	add_blocks(s, json_get(delta, "thinking_blocks"));
 	add_content(s, false, json_get(delta, "content"));
 	const struct json *pieces = json_get(delta, "tool_calls");
 	if (json_is(pieces, JSON_ARRAY))

@@ -9,6 +9,8 @@ enum responses_state { ITEM_FIRST, ITEM_CLOSED, ITEM_USER /* its list of parts i
 
 static const char image_open[] = "{\"type\":\"input_image\",\"detail\":\"auto\",\"image_url\":\"";
 static const char image_close[] = "\"}";
+static const char document_open[] = "{\"type\":\"input_file\",\"filename\":\"document.pdf\",\"file_data\":\"";
+static const char document_close[] = "\"}";
 
 static void close_item(struct wire_writer *w)
 {
@@ -38,9 +40,9 @@ static void put_part(struct wire_writer *w, const struct json *block)
 		wire_put_source(w->out, block);
 		wire_put(w, image_close);
 	} else if (document) {
-		wire_put(w, "{\"type\":\"input_file\",\"filename\":\"document.pdf\",\"file_data\":\"");
+		wire_put(w, document_open);
 		wire_put_source(w->out, block);
-		wire_put(w, "\"}");
+		wire_put(w, document_close);
 	} else {
 		wire_put(w, "{\"type\":\"input_text\",\"text\":\"");
 		translation_add(w->out, json_str_is(json_get(block, "type"), "text") ? wire_raw(json_get(block, "text"))
@@ -251,6 +253,9 @@ const struct wire_form form_responses = {
 	.image_open = image_open,
 	.image_close = image_close,
 	.image_instead = "{\"type\":\"input_text\",\"text\":\"[An image was left out: this server takes none.]\"}",
+	.document_open = document_open,
+	.document_close = document_close,
+	.document_instead = "{\"type\":\"input_text\",\"text\":\"[A document was left out: this model takes none.]\"}",
 	.skips = responses_skips,
 	.take = responses_take,
 };

@@ -37,6 +37,8 @@ enum form_quirk {
 	CHAT_ECHO_PLAIN = 1 << 17,    /* the same in reasoning */
 	CHAT_ECHO_PARTS = 1 << 18,    /* the same as a part of the content (Mistral) */
 	CHAT_ECHO_SAME = 1 << 19,     /* takes its reasoning back in the member that it came in, where there was some */
+	WIRE_NO_DOCUMENTS = 1 << 20,  /* replaced by a line of text; chat completions have none */
+	CHAT_KEEP_THINKING = 1 << 21, /* reads reasoning of former turns only if it is told to (Z.ai) */
 };
 
 /* Limits and quirks of one model at one server */
@@ -77,8 +79,9 @@ struct wire_form {
 	void (*ending)(struct buf *out, const struct wire_head *head, const struct wire_model *model);
 	/* The bytes to send for this piece, and the number of pieces that they replace; NULL: as they are. */
 	struct str (*piece)(struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count);
-	/* Constants around an image, and what stands in its place for CHAT_NO_IMAGES */
+	/* Constants around an image or a document, and what stands in its place for CHAT_NO_IMAGES and WIRE_NO_DOCUMENTS */
 	const char *image_open, *image_close, *image_instead;
+	const char *document_open, *document_close, *document_instead; /* NULL: documents are never sent */
 	/* Whether events of that name say nothing new: they are not even parsed; may be NULL */
 	bool (*skips)(struct str name);
 	/* One event of the stream, or a whole answer. */
@@ -199,7 +202,9 @@ struct wire_stream {
 	enum { THINK_FIRST, THINK_INSIDE, THINK_OVER } think; /* of <think>...</think> in front of the text */
 	struct buf held;                                      /* what may be one of these tags, or a part of it */
 	struct buf details;                                   /* reasoning_details, with commas between them */
-	uint64_t answer_bytes;                                /* so far */
+	struct buf signed_blocks; /* thinking_blocks, the same; those before signed_n are whole */
+	size_t signed_n;
+	uint64_t answer_bytes; /* so far */
 };
 
 void wire_stream_init(struct wire_stream *s, const struct wire_form *form, struct answer *answer,

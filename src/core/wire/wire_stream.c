@@ -315,4 +315,5 @@ void wire_stream_release(struct wire_stream *s)
 	buf_release(&s->refusal);
 	buf_release(&s->held);
 	buf_release(&s->details);
+	buf_release(&s->signed_blocks);
 }

@@ -106,10 +106,13 @@ static void add_permission_choices(struct tui *t, struct ask *ask, const struct 
 	AUTO_BUF struct buf rules = { 0 }, label = { 0 };
 	AUTO_FREE char *cwd = getcwd(NULL, 0);
 	const char *rule, *file = cadre_rules_file(t->session);
+	size_t patch;
 	size_t below = cwd && !strncmp(file, cwd, strlen(cwd)) && file[strlen(cwd)] == '/' ? strlen(cwd) + 1 : 0;
 
 	add_choice(q, "Yes");
-	if (cadre_event_offers_edits(e))
+	(void)cadre_event_patch(e, &patch);
+	ask->is_edit = patch && !ask->agent[0] && !strcmp(cadre_session_mode(t->session), "default");
+	if (cadre_event_offers_edits(e) || ask->is_edit)
 		add_choice(q, "Yes, and accept edits from now on")->scope = CADRE_ACCEPT_EDITS;
 	for (size_t i = 0; (rule = cadre_event_rule(e, i)); i++)
 		buf_addf(&rules, "%s%s", i ? ", " : "", rule);
@@ -152,7 +155,7 @@ static bool describe_edit(struct tui *t, struct styled *out, const struct cadre_
 		return false;
 	styled_add(out, LOOK_PLAIN, STR("  "));
 	styled_add_line(out, LOOK_PLAIN, json_str(json_get(patch, "filePath"), &a));
-	diff_paint(t, json_get(patch, "structuredPatch"), SIZE_MAX, out, &added, &removed);
+	diff_paint(t, json_get(patch, "structuredPatch"), 6, SIZE_MAX, out, &added, &removed);
 	return true;
 }
 
@@ -236,6 +239,8 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 	ask->inquiries = xcalloc(ask->count, sizeof *ask->inquiries);
 	if (ask->permission) {
 		describe_call(t, &ask->inquiries[0].text, e);
+		if (!t->lines)
+			styled_expand_tabs(&ask->inquiries[0].text);
 		add_permission_choices(t, ask, e);
 	}
 	for (size_t i = 0; !ask->permission && i < ask->count; i++)
@@ -393,6 +398,10 @@ void ask_permit(struct tui *t, const struct choice *c, const char *reason)
 		say_answer(t, ask, reason);
 	else if (rc < 0)
 		feed_foreign(t, LOOK_RED, str_from(why));
+	else if (ask->is_edit && c->scope == CADRE_ACCEPT_EDITS)
+		command_set(t, "permission-mode", "acceptEdits");
+	if (allow)
+		feed_allowed(t, ask->id);
 	agents_set_asking(&t->agents, ask->agent, false);
 	close_first(t);
 }

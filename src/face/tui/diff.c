@@ -3,7 +3,7 @@
 #include "face/tui/state.h"
 #include "lib/json/json.h"
 
-enum { MOST_PAIRS = 64, WIDE_COLUMNS = 60 };
+enum { MOST_PAIRS = 64 };
 
 /* Blanks, signs, or the characters of words: a difference is made of whole runs of them. */
 static int class_of(char c)
@@ -51,10 +51,10 @@ static void add_line(struct styled *s, int digits, int64_t number, char sign, st
 		differing_words(text, *other, &from, &to);
 	styled_addf(s, LOOK_DIM, "%*lld ", digits, (long long)number);
 	styled_addf(s, look, "%c ", sign);
-	styled_add_foreign(s, look, (struct str){ text.p, from }, true);
-	styled_add_foreign(s, sign == '+' ? LOOK_ADDED_WORD : LOOK_REMOVED_WORD,
-			   (struct str){ text.p + from, to - from }, true);
-	styled_add_line(s, look, (struct str){ text.p + to, text.n - to });
+	styled_add_code(s, look, (struct str){ text.p, from });
+	styled_add_code(s, sign == '+' ? LOOK_ADDED_WORD : LOOK_REMOVED_WORD, (struct str){ text.p + from, to - from });
+	styled_add_code(s, look, (struct str){ text.p + to, text.n - to });
+	styled_add(s, LOOK_PLAIN, STR("\n"));
 }
 
 /* Lines with one sign from *at on; at most `most` are kept in ret. Returns how many there are. */
@@ -72,10 +72,9 @@ static size_t take_run(const struct json *lines, const struct json **at, char si
 	return n;
 }
 
-void diff_paint(struct tui *t, const struct json *patch, size_t most, struct styled *s, size_t *ret_added,
+void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most, struct styled *s, size_t *ret_added,
 		size_t *ret_removed)
 {
-	int digits = t->region.columns < WIDE_COLUMNS ? 4 : 9;
 	AUTO_ARENA struct arena arena = { 0 };
 	struct str gone[MOST_PAIRS], come[MOST_PAIRS];
 	size_t rows = 0, left = 0;

@@ -123,7 +123,6 @@ struct tui {
 	double cost_usd, turn_usd; /* of all agents so far; of the last turn */
 	int64_t turn_tokens;       /* of the last turn */
 	int64_t context, window;   /* tokens of the last request, and what the model takes; 0: not known */
-	char *mode;                /* permission mode, as shown */
 	char *remembered;          /* a line for a memory file that is being chosen */
 	char *export_path;         /* that was named to /export; NULL: none */
 	bool leave_asked;          /* /exit while agents run: not for the first time */
@@ -162,6 +161,7 @@ void tui_read_settings(struct tui *t);                               /* those th
 void tui_suspend(struct tui *t);                                     /* Ctrl-Z */
 void tui_interrupt(struct tui *t);
 void tui_resize(struct tui *t, unsigned column); /* column: see region_resize() */
+void tui_leave_one_row(struct tui *t);           /* of the region: a view opens */
 
 /* ---- plain.c: lines in place of a live region ----------------------------------------------------------------------- */
 
@@ -182,7 +182,8 @@ void feed_say(struct tui *t, unsigned look, struct str ours);     /* lines of ou
 void feed_foreign(struct tui *t, unsigned look, struct str text); /* lines of others, unwrapped */
 void feed_styled(struct tui *t, const struct styled *lines);
 void feed_prompt(struct tui *t, struct str text);
-struct str feed_result_text(struct str text); /* a result without the marks for the model around it */
+struct str feed_result_text(struct str text);     /* a result without the marks for the model around it */
+void feed_allowed(struct tui *t, const char *id); /* a call begins now: before, it waited for the user */
 void feed_release(struct tui *t);
 void feed_add_tail(struct tui *t);     /* rows: the end of the unfinished block */
 void feed_add_activity(struct tui *t); /* row: what runs, since when */
@@ -191,8 +192,8 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark);
 
 /* ---- diff.c, todo.c -------------------------------------------------------------------------------------------------- */
 
-/* Appends hunks as they are in structuredPatch, at most so many rows. */
-void diff_paint(struct tui *t, const struct json *patch, size_t most, struct styled *s, size_t *ret_added,
+/* Appends hunks as they are in structuredPatch, at most so many rows. digits: columns for the numbers of lines */
+void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most, struct styled *s, size_t *ret_added,
 		size_t *ret_removed);
 void diff_open(struct tui *t);                                 /* a view: what differs from the last commit */
 void todo_message(struct tui *t, const struct cadre_event *e); /* of the main agent */
@@ -285,6 +286,7 @@ struct page {
 	enum page_kind kind;
 	char *title;          /* harmless */
 	struct region screen; /* all rows of the window */
+	bool resized;         /* the window, since it was opened */
 	size_t room;          /* rows between the title and the line at the bottom */
 	struct buf filter;    /* what is searched */
 	bool filtering;       /* letters change the filter; in a list they always do */
@@ -348,7 +350,8 @@ struct slash {
 };
 void command_remember(struct tui *t, struct str text);                          /* memory.c: # */
 void command_memory(struct tui *t, const struct slash *slash, struct str rest); /* memory.c: /memory */
-bool command_is(const struct slash *s, struct str name);                        /* its name or one of its aliases */
+void command_set(struct tui *t, const char *option, const char *value); /* of the session; says what it is now */
+bool command_is(const struct slash *s, struct str name);                /* its name or one of its aliases */
 extern const struct slash slash_table[];
 extern const size_t slash_count;
 bool command_address(struct tui *t, struct str line); /* @NAME TEXT, or @ alone; false: it is for no member */
@@ -367,6 +370,7 @@ bool show_sessions(struct tui *t, page_choose_fn *choose); /* false: there is no
 void show_read_skills(struct tui *t);                      /* into t->skills */
 void show_read_mentions(struct tui *t);                    /* into t->mentions */
 void show_drop_names(struct map *names);                   /* of one of these two */
+void show_age(struct buf *out, struct str iso);            /* of a time: "3 min ago" */
 void show_past(struct tui *t);                             /* of the session that was continued */
 void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out);
 bool show_store(struct tui *t, const char *source, const char *key, const char *value);

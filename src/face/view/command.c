@@ -206,8 +206,11 @@ static void list_points(struct tui *t, struct str output, bool ok)
 		AUTO_BUF struct buf prompt = { 0 }, parent = { 0 }, text = { 0 };
 		(void)past_find(cadre_session_file(t->session), id, &prompt, &parent);
 		struct str words = str_trim(buf_str(&prompt)), first = str_cut(&words, '\n');
-		buf_addf(&text, STR_FMT "  (" STR_FMT ")", STR_ARG(utf8_cut(first, 60)),
-			 STR_ARG(about.p ? str_trim(about) : id));
+		about = about.p ? str_trim(about) : STR("");
+		struct str when = str_cut(&about, ' ');
+		buf_addf(&text, STR_FMT "  (", STR_ARG(utf8_cut(first, 60)));
+		show_age(&text, when);
+		buf_addf(&text, ", " STR_FMT ")", STR_ARG(about.p ? str_trim(about) : id));
 		page_add_item(p, id, buf_str(&text));
 		rest.n = before ? (size_t)(before - rest.p) : 0;
 	}
@@ -223,7 +226,7 @@ static void run_rewind(struct tui *t, const struct slash *slash, struct str rest
 
 /* ---- what the session is set to ------------------------------------------------------------------------------------- */
 
-static void set_option(struct tui *t, const char *option, const char *value)
+void command_set(struct tui *t, const char *option, const char *value)
 {
 	AUTO_BUF struct buf b = { 0 };
 	char why[240] = "";
@@ -232,10 +235,6 @@ static void set_option(struct tui *t, const char *option, const char *value)
 		feed_foreign(t, LOOK_RED, str_from(why));
 		return;
 	}
-	if (!strcmp(option, "permission-mode")) {
-		free(t->mode);
-		t->mode = strcmp(value, "default") != 0 ? xstrdup(value) : NULL;
-	}
 	buf_addf(&b, "%s: %s\n", option, value ? value : "none");
 	feed_foreign(t, LOOK_DIM, buf_str(&b));
 	status_refresh(t);
@@ -243,22 +242,22 @@ static void set_option(struct tui *t, const char *option, const char *value)
 
 static void choose_model(struct tui *t, const char *value)
 {
-	set_option(t, "model", value);
+	command_set(t, "model", value);
 }
 
 static void choose_fallback(struct tui *t, const char *value)
 {
-	set_option(t, "fallback-model", value);
+	command_set(t, "fallback-model", value);
 }
 
 static void choose_effort(struct tui *t, const char *value)
 {
-	set_option(t, "effort", value);
+	command_set(t, "effort", value);
 }
 
 static void choose_mode(struct tui *t, const char *value)
 {
-	set_option(t, "permission-mode", value);
+	command_set(t, "permission-mode", value);
 }
 
 static void choose_style(struct tui *t, const char *value)
@@ -314,7 +313,7 @@ static void run_fallback(struct tui *t, const struct slash *slash, struct str re
 	AUTO_FREE char *value = xstrndup(rest.p, rest.n);
 
 	if (rest.n)
-		set_option(t, "fallback-model", str_is(rest, "none") ? NULL : value);
+		command_set(t, "fallback-model", str_is(rest, "none") ? NULL : value);
 	else
 		show_models(t, choose_fallback);
 }
@@ -347,7 +346,7 @@ static void run_observed(struct tui *t, const struct slash *slash, struct str re
 
 static void run_plan(struct tui *t, const struct slash *slash, struct str rest)
 {
-	set_option(t, "permission-mode", "plan");
+	command_set(t, "permission-mode", "plan");
 }
 
 static void run_thinking(struct tui *t, const struct slash *slash, struct str rest)
@@ -369,7 +368,7 @@ static void run_add_dir(struct tui *t, const struct slash *slash, struct str res
 {
 	AUTO_FREE char *wish = xstrndup(rest.p, rest.n), *real = rest.n ? realpath(wish, NULL) : NULL;
 
-	set_option(t, "add-dir", real ? real : wish);
+	command_set(t, "add-dir", real ? real : wish);
 }
 
 /* KEY=VALUE is stored where it can be; KEY alone is explained */
@@ -427,7 +426,7 @@ static void run_status(struct tui *t, const struct slash *slash, struct str rest
 		}
 	buf_addf(&b, "session  %s\nfile     %s\nmodel    %s\naddress  %s\nkey      %s\nmode     %s\nfolder   %s\n",
 		 cadre_session_id(t->session), cadre_session_file(t->session), cadre_session_model(t->session),
-		 address && *address ? address : "of the provider", key, t->mode ? t->mode : "default",
+		 address && *address ? address : "of the provider", key, cadre_session_mode(t->session),
 		 cwd ? cwd : "?");
 	buf_addf(&b, "agents   %zu run\nversion  %s\n", t->agents.running, cadre_version());
 	feed_foreign(t, LOOK_PLAIN, buf_str(&b));

@@ -91,11 +91,29 @@ static int by_text(const void *a, const void *b)
 	return strcmp(((const struct item *)a)->text, ((const struct item *)b)->text);
 }
 
+static void sort_from(struct menu *m, size_t first)
+{
+	if (m->count > first)
+		qsort(m->items + first, m->count - first, sizeof *m->items, by_text);
+}
+
+/* Members of a team, at the start of the line: @NAME TEXT is a message to one */
+static void add_members(const struct tui *t, struct menu *m, struct str typed)
+{
+	for (const struct agent_row *r = t->agents.first; r && !m->from; r = r->next) {
+		AUTO_BUF struct buf text = { 0 };
+		buf_addf(&text, "@%s", r->name);
+		if (r->team[0] && !r->ended_ms && fits(typed, r->name))
+			menu_add(m, buf_str(&text), r->title);
+	}
+	sort_from(m, 0);
+}
+
 /* Entries of the directory that is typed so far */
 static void add_files(struct menu *m, struct str typed)
 {
 	AUTO_BUF struct buf dir = { 0 }, text = { 0 };
-	size_t base = typed.n;
+	size_t base = typed.n, first = m->count;
 
 	while (base && typed.p[base - 1] != '/')
 		base--;
@@ -114,8 +132,7 @@ static void add_files(struct menu *m, struct str typed)
 	}
 	if (d)
 		closedir(d);
-	if (m->count)
-		qsort(m->items, m->count, sizeof *m->items, by_text);
+	sort_from(m, first);
 }
 
 /* Agents and resources of servers, behind the files */
@@ -131,8 +148,7 @@ static void add_mentions(struct tui *t, struct menu *m, struct str typed)
 		if (fits(typed, e->key))
 			menu_add(m, buf_str(&text), e->value);
 	}
-	if (m->count > files)
-		qsort(m->items + files, m->count - files, sizeof *m->items, by_text);
+	sort_from(m, files);
 }
 
 void menu_search_history(struct tui *t)
@@ -165,8 +181,11 @@ void menu_update(struct tui *t)
 	if (at == 0 && str_starts(word, STR("/"))) {
 		add_commands(t, menu_new(t, MENU_SLASH, 0), (struct str){ word.p + 1, word.n - 1 });
 	} else if (str_starts(word, STR("@"))) {
-		add_files(menu_new(t, MENU_FILES, at), (struct str){ word.p + 1, word.n - 1 });
-		add_mentions(t, t->menu, (struct str){ word.p + 1, word.n - 1 });
+		struct menu *m = menu_new(t, MENU_FILES, at);
+		struct str typed = { word.p + 1, word.n - 1 };
+		add_members(t, m, typed);
+		add_files(m, typed);
+		add_mentions(t, m, typed);
 	}
 	if (t->menu && !t->menu->count)
 		menu_close(t);
@@ -204,9 +223,10 @@ bool menu_key(struct tui *t, const struct key *key)
 		m->selected = (m->selected + (up ? m->count - 1 : 1)) % m->count;
 		return true;
 	}
-	/* Enter runs a command that is typed whole, and takes a suggestion otherwise */
+	/* Enter runs a command that is typed whole, sends a mere @ (the members of a team), and takes a suggestion otherwise */
 	bool enter = key->code == KEY_ENTER && !key->shift && !key->alt;
-	bool typed_whole = m->kind == MENU_SLASH && str_is(buf_str(&t->draft.text), m->items[m->selected].text);
+	bool typed_whole = m->kind == MENU_SLASH ? str_is(buf_str(&t->draft.text), m->items[m->selected].text)
+						 : str_is(buf_str(&t->draft.text), "@") && !m->selected;
 	if (key->code != KEY_TAB && (!enter || typed_whole))
 		return false;
 	bool runs = enter && m->kind == MENU_SLASH;

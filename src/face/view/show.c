@@ -385,13 +385,19 @@ static const struct json *show_command(struct tui *t, struct json_reader *reader
 	return json_parse(reader, json, n, &root, NULL) == 0 ? root : NULL;
 }
 
-static void add_age(struct buf *out, struct str iso)
+void show_age(struct buf *out, struct str iso)
 {
 	struct tm when = { 0 };
 	AUTO_FREE char *text = xstrndup(iso.p, iso.n);
 
-	if (strptime(text, "%Y-%m-%dT%H:%M:%S", &when))
-		buf_addspan(out, MAX((int64_t)(time(NULL) - timegm(&when)), (int64_t)0) * 1000);
+	if (!strptime(text, "%Y-%m-%dT%H:%M:%S", &when))
+		return;
+	int64_t seconds = MAX((int64_t)(time(NULL) - timegm(&when)), (int64_t)0), days = seconds / 86400;
+	if (days > 1)
+		buf_addf(out, "%lld days", (long long)days);
+	else
+		buf_addspan(out, seconds * 1000);
+	buf_addstr(out, " ago");
 }
 
 /* The path of a session's transcript stands behind its id: ID PATH */
@@ -423,8 +429,8 @@ bool show_sessions(struct tui *t, page_choose_fn *choose)
 			continue;
 		(void)json_i64(json_get(e, "messages"), &messages);
 		(void)json_i64(json_get(e, "bytes"), &bytes);
-		add_age(&text, json_str(json_get(e, "lastModified"), &a));
-		buf_addf(&text, " ago  " STR_FMT "  (%lld messages, ", STR_ARG(title.n ? title : prompt),
+		show_age(&text, json_str(json_get(e, "lastModified"), &a));
+		buf_addf(&text, "  " STR_FMT "  (%lld messages, ", STR_ARG(title.n ? title : prompt),
 			 (long long)messages);
 		buf_addsize(&text, (uint64_t)bytes);
 		buf_addf(&text, ", %.8s)", json_cstr(json_get(e, "sessionId"), &a));

@@ -483,6 +483,11 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	held->command = arena_strdup(&held->arena, r->command);
 	hold_ignored(held, s->policy);
 	if (facts.hold == HOLD_NONE) {
+		/* Where no view hides the sockets of sessions, an agent in a worktree has no UNIX sockets. */
+		if (r->env->write_dirs && seccomp_available()) {
+			held->confine.filter = sandbox_filter(s, FILTER_INSIDE);
+			held->confine.keep_capabilities = geteuid() == 0;
+		}
 		held->why_out = why_out[r->where];
 		if (r->where == WHERE_OUT_BY_NEED && s->why.text[0])
 			held->why_out = s->why.text;

@@ -238,7 +238,9 @@ int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, s
 
 	if (!w)
 		return CADRE_USAGE;
-	if (writer_flush(w->writer, timeout_ms))
+	bool flushed = writer_flush(w->writer, timeout_ms);
+	services_check_backlog(&w->cadre->services);
+	if (flushed)
 		return CADRE_OK;
 	const char *reason = writer_error(w->writer);
 	return api_status(err_set(&err, ERR_IO, "%s", reason ? reason : "the reader is too slow"), &err, why, why_size);

@@ -344,3 +344,8 @@ const char *cadre_session_model(const struct cadre_session *s)
 {
 	return s ? s->tree.main.model : "";
 }
+
+const char *cadre_session_mode(const struct cadre_session *s)
+{
+	return s ? permission_mode_name(permission_mode(&s->tree.main.permission)) : "";
+}
