@@ -117,6 +117,23 @@ def a_rule_holds_for_the_copy_in_a_worktree(lab):
         assert "the secret text" not in "".join(texts), texts
 
 
+def a_guard_sees_the_copy_in_a_worktree_and_other_words_for_a_file(lab):
+    """`if` of a hook: the rule is about a file, whichever tool, copy or name leads to it."""
+    repository(lab)
+    write(lab.work + "/conf/k", "the secret text\n")
+    git(lab, "add", ".")
+    git(lab, "commit", "-qm", "second")
+    os.symlink("conf", lab.work + "/other")
+    deny = json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "guard"}})
+    for rule, calls in (("Read(/%s/conf/**)" % lab.work, [call("Read", file_path="conf/k"), call("Read", file_path="./conf/../conf/k")]),
+                        ("Write(conf/k)", [call("Write", file_path="conf/k", content="x")]),
+                        ("Write(file_path:conf/*)", [call("Write", file_path="conf/new", content="x")])):
+        hook = {"matcher": "Read|Write", "hooks": [{"type": "command", "command": "echo '%s'" % deny, "if": rule}]}
+        options = ("--settings", json.dumps({"hooks": {"PreToolUse": [hook]}}))
+        texts, done = worktree(lab, *calls, options=options)
+        assert len(texts) == len(calls) and all("guard" in text for text in texts), (rule, texts, done)
+
+
 def an_agent_that_cannot_be_held_to_its_worktree_does_not_start(lab):
     repository(lab)
     texts, done = worktree(lab, "touch ran", preexec_fn=hide(LANDLOCK))
@@ -136,8 +153,11 @@ def an_agent_in_a_worktree_does_not_reach_the_sockets_of_sessions(lab):
 
 def what_an_agent_was_told_is_for_its_user_alone(lab):
     repository(lab)
-    os.umask(0o022)
+    before = os.umask(0)
     worktree(lab, "true")
+    os.umask(before)
+    folders = [p for p in pathlib.Path(lab.home).rglob("*") if p.is_dir() and stat.S_IMODE(p.stat().st_mode) & 0o077]
+    assert not folders, folders
     files = [p for p in pathlib.Path(lab.home).rglob("*") if p.is_file() and (p.name.endswith(".meta.json") or p.suffix == ".jsonl")]
     assert any(p.name.endswith(".meta.json") for p in files), files
     open_ones = [p for p in files if stat.S_IMODE(p.stat().st_mode) & 0o077]
@@ -223,7 +243,7 @@ def a_member_of_a_team_has_the_limits_of_its_lead(lab):
 
 
 if __name__ == "__main__":
-    main(git_runs_nothing_that_a_directory_says,
+    main(a_guard_sees_the_copy_in_a_worktree_and_other_words_for_a_file, git_runs_nothing_that_a_directory_says,
          instructions_stay_in_the_project_and_never_block,
          commands_and_servers_get_no_keys_of_models,
          a_rule_holds_for_the_copy_in_a_worktree,

@@ -4,8 +4,9 @@
 import json
 import os
 import shutil
+import subprocess
 
-from lab import main
+from lab import CADRE, Skip, main
 from test_attacks import git
 from test_attacks_files import play
 from test_sandbox import write
@@ -107,6 +108,64 @@ def git_of_cadre_runs_nothing_that_the_repository_names(lab):
     assert "Child." in done.out, done
 
 
+def send(run, value):
+    run.process.stdin.write(json.dumps(value).encode() + b"\n")
+    run.process.stdin.flush()
+
+
+def answer(run, asked, **reply):
+    send(run, {"type": "control_response", "response": {"subtype": "success", "request_id": asked["request_id"], "response": reply}})
+
+
+def an_answer_about_the_project_is_not_stored_in_another_place(lab):
+    """Its settings file is a link to one of the user's own. In a trusted folder users link such files on purpose."""
+    rules = [{"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "localSettings"}]
+    os.makedirs(lab.work + "/.claude")
+    os.symlink(lab.home + "/victim.json", lab.work + "/.claude/settings.local.json")
+    for args, stored in (((), False), (("--trust-project",), True)):
+        write(lab.home + "/victim.json", "{}")
+        lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % TOUCH)
+        run = lab.start("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio",
+                        *args, stdin=subprocess.PIPE)
+        send(run, {"type": "user", "message": {"role": "user", "content": "hi"}})
+        answer(run, run.frame("control_request"), behavior="allow", updatedInput={"command": "true"}, updatedPermissions=rules)
+        run.process.stdin.close()
+        done = run.wait()
+        with open(lab.home + "/victim.json", encoding="utf-8") as f:
+            assert ("Bash" in f.read()) == stored, done
+
+
+def under_managed_rules_nothing_else_allows(lab):
+    """allowManagedPermissionRulesOnly: neither options nor settings, skills, agents or answers of a client; the managed rule does."""
+    skill(lab.home, "s", "allowed-tools: Bash\n")
+    skill(lab.home, "f", "allowed-tools: Bash\ncontext: fork\n")
+    etc = lab.folder + "/etc"
+    mount = ("-rm", "sh", "-c", 'mount --bind "$0" /etc && exec "$@"', etc, CADRE)
+    allow = json.dumps({"permissions": {"allow": ["Bash"]}})
+    write(etc + "/claude-code/managed-settings.json", json.dumps({"allowManagedPermissionRulesOnly": True, "permissions": {"allow": ["Bash(mkdir:*)"]}}))
+    if subprocess.run(["unshare", *mount[:-1], "true"], capture_output=True, check=False).returncode:
+        raise Skip("no mount namespaces here")
+    for args, prompt in ((("--allowedTools", "Bash"), "hi"), (("--settings", allow), "hi"), ((), "/s"), ((), "/f"), (("--trust-project",), "/s")):
+        lab.model("rule\n  turn 1\n%s\nrule\n  turn 2\n%s\nrule\n  text ok\n" % (TOUCH, call("Bash", command="mkdir -p made")))
+        done = lab.start(*mount, "-p", *args, "--", prompt, program="unshare").wait()
+        assert done.code == 0 and not os.path.exists(lab.work + "/PWNED"), (args, prompt, done)
+        assert os.path.isdir(lab.work + "/made") == (prompt != "/f"), done  # a fork has only the rules of its skill
+        shutil.rmtree(lab.work + "/made", ignore_errors=True)
+    lab.model("rule\n  turn 1\n%s\nrule\n  turn 2\n%s\nrule\n  text ok\n" % (call("Bash", command="touch asked"), TOUCH))
+    run = lab.start(*mount, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool",
+                    "stdio", program="unshare", stdin=subprocess.PIPE)
+
+    send(run, {"type": "user", "message": {"role": "user", "content": "hi"}})
+    rules = [{"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "session"}]
+    asked = run.frame("control_request")
+    assert not asked["request"].get("permission_suggestions"), asked
+    answer(run, asked, behavior="allow", updatedInput={"command": "touch asked"}, updatedPermissions=rules)
+    answer(run, run.frame("control_request"), behavior="deny", message="no")  # it is asked again
+    run.process.stdin.close()
+    assert run.wait().code == 0 and os.path.exists(lab.work + "/asked") and not os.path.exists(lab.work + "/PWNED")
+
+
 if __name__ == "__main__":
-    main(git_of_cadre_runs_nothing_that_the_repository_names,
+    main(under_managed_rules_nothing_else_allows, an_answer_about_the_project_is_not_stored_in_another_place,
+         git_of_cadre_runs_nothing_that_the_repository_names,
          definitions_of_a_project_stay_in_it_until_it_is_trusted, rules_of_a_skill_count_only_if_its_folder_is_trusted)

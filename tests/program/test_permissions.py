@@ -26,7 +26,7 @@ def rules_of_all_layers_are_listed_with_file_and_line(lab):
                   '{"permissions": {\n  "ask": ["Bash(git push *)"],\n  "deny": ["Write(x)"]}}')
     found = ask(lab, "list", "--disallowedTools", "Skill(deploy, x)")
     rules = [(r["list"], r["rule"], r["file"], r["line"], r["effective"]) for r in found["rules"]]
-    assert rules == [("deny", "WebFetch", user, 1, True), ("deny", "Write(x)", project, 3, False),
+    assert rules == [("deny", "WebFetch", user, 1, True), ("deny", "Write(x)", project, 3, True),
                      ("deny", "Skill(deploy, x)", None, None, True), ("ask", "Bash(git push *)", project, 2, True),
                      ("allow", "Bash(git log *)", user, 1, True)], rules
     assert len(found["warnings"]) == 1 and "Read(...) and Edit(...)" in found["warnings"][0], found

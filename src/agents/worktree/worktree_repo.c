@@ -98,7 +98,7 @@ static int exclude_worktrees(const struct worktree_repo *repo, struct err *err)
 	if (text.n && text.p[text.n - 1] != '\n')
 		buf_addch(&text, '\n');
 	buf_addf(&text, "%s\n", line);
-	rc = file_make_parents(path.p, err);
+	rc = file_make_parents_mode(path.p, 0777, err);
 	return rc < 0 ? rc : file_replace(path.p, text.p, text.n, err);
 }
 

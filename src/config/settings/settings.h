@@ -100,6 +100,7 @@ bool env_is_harmless(struct str name);
 bool env_is_model_key(struct str name); /* commands and servers do not get it */
 /* Variables that usually hold a credential: ANTHROPIC_API_KEY, GITHUB_TOKEN, DB_PASSWORD, also in lower case. */
 bool env_is_secret(struct str name);
+bool env_holds_secret(struct str name, const char *value); /* by its name or its value; value may be NULL */
 
 /* ---- for people -------------------------------------------------------------------------------------------------- */
 

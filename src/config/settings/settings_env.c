@@ -73,7 +73,8 @@ bool env_is_secret(struct str name)
 		return true;
 	for (struct str rest = name; rest.p;) {
 		struct str part = str_cut(&rest, '_');
-		if (str_is_one_of_nocase(part, "key|pat|pass|pwd|jwt|auth|cookie"))
+		if (str_is_one_of_nocase(part,
+					 "key|pat|pass|pwd|jwt|auth|oauth|cookie|bearer|dsn|webhook|sk|seed|netrc"))
 			return true;
 		for (size_t i = 0; i < COUNT_OF(endings); i++) {
 			size_t n = strlen(endings[i]);
@@ -82,6 +83,27 @@ bool env_is_secret(struct str name)
 		}
 	}
 	return false;
+}
+
+/* A URL with a password in it, a private key, or a token of a well-known form. */
+static bool value_is_secret(const char *value)
+{
+	static const char *const begins[] = { "sk-",   "sk_live_",    "rk_live_", "ghp_",   "gho_",
+					      "ghs_",  "github_pat_", "glpat-",   "xoxb-",  "xoxp-",
+					      "xapp-", "hf_",         "npm_",     "AKIA",   "ASIA",
+					      "AIza",  "eyJ",         "Bearer ",  "Basic ", "-----BEGIN" };
+	const char *host = strstr(value, "://");
+	const char *at = host ? memchr(host + 3, '@', strcspn(host + 3, "/?# ")) : NULL;
+
+	for (size_t i = 0; i < COUNT_OF(begins); i++)
+		if (str_starts(str_from(value), str_from(begins[i])))
+			return true;
+	return at && memchr(host + 3, ':', (size_t)(at - host - 3));
+}
+
+bool env_holds_secret(struct str name, const char *value)
+{
+	return env_is_secret(name) || (value && value_is_secret(value));
 }
 
 void settings_env_add(struct settings *s, const struct layer_file *from, const struct json *env)

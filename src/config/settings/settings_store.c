@@ -278,7 +278,7 @@ static int store_change(const struct settings_change *c, unsigned wait_ms, bool 
 {
 	AUTO_CLOSE int lock_fd = -1;
 	const char *path = c->path;
-	int status = file_make_parents(path, err);
+	int status = file_make_parents_mode(path, 0777, err); /* a project may be shared */
 
 	if (status == 0)
 		status = lock_directory(path, wait_ms, &lock_fd, err);

@@ -154,6 +154,7 @@ void policy_limit_modes(struct permission *p, const struct settings *s)
 	p->bypass_off = is_off(s, PERMISSION_BYPASS, NULL) || permission_check_mode(PERMISSION_BYPASS, NULL) < 0;
 	p->auto_off = is_off(s, PERMISSION_AUTO, NULL);
 	p->trusted = settings_trusted(s);
+	p->managed_only = settings_bool(s, "allowManagedPermissionRulesOnly", false);
 }
 
 /* ---- both ------------------------------------------------------------------------------------------------------ */

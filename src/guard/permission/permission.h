@@ -46,11 +46,12 @@ struct permission_narrowing {
 
 /* Zeroed: default mode, no rules, no one to ask. */
 struct permission {
-	enum permission_mode mode;             /* chosen for this agent; permission_mode() says which one holds */
-	bool can_ask;                          /* questions can be answered */
-	bool bypass_available;                 /* the session may be switched to bypass: plan then forbids nothing */
-	bool trusted;                          /* of the main agent: the user trusts the folder where it started */
-	bool bypass_off, auto_off;             /* of the main agent: modes that no agent of the session may be in */
+	enum permission_mode mode; /* chosen for this agent; permission_mode() says which one holds */
+	bool can_ask;              /* questions can be answered */
+	bool bypass_available;     /* the session may be switched to bypass: plan then forbids nothing */
+	bool trusted;              /* of the main agent: the user trusts the folder where it started */
+	bool managed_only;         /* of the main agent: only the settings' allow rules count, which are managed ones */
+	bool bypass_off, auto_off; /* of the main agent: modes that no agent of the session may be in */
 	enum permission_unenforced unenforced; /* of the main agent, for all of the session */
 	const char *root;                      /* where the agent started; NULL: as the call says. Borrowed */
 	const char *const *dirs;   /* its working directories, NULL-terminated; NULL: as the call says. Borrowed */

@@ -94,6 +94,9 @@ char *rule_tool_name(struct arena *a, struct str tool)
 static void find_tool(struct draft *d, struct rule *r, bool *ret_one_server)
 {
 	char *name = rule_tool_name(d->arena, d->name);
+	/* As the names of servers and tools are written for the model: mcp__my.server__x is mcp__my_server__x. */
+	for (char *p = name; !strncmp(name, "mcp__", 5) && *p; p++)
+		*p = char_in(*p, ".:@/") ? '_' : *p;
 	const char *server = strncmp(name, "mcp__", 5) == 0 ? name + 5 : "";
 
 	if (*server && *server != '*' && !strstr(server, "__")) {
@@ -117,7 +120,13 @@ static bool read_parameter(struct draft *d, struct rule *r)
 	if (!value.p || !name.n)
 		return false;
 	bool listed = tool_has_parameter(s, name);
-	if (!listed && s && s->primary && str_is(name, s->primary)) {
+	bool primary = !listed && s && s->primary && str_is(name, s->primary);
+	if (primary &&
+	    (r->list == RULE_DENY || r->list == RULE_ASK)) { /* who forbids it means what the tool's own rules mean */
+		d->specifier = str_trim(value);
+		return false;
+	}
+	if (primary) {
 		draft_warn(d, r, "is not looked at: %s has rules of its own for %s", s->name, s->primary);
 		r->kind = RULE_INERT;
 		return true;
@@ -141,11 +150,11 @@ static int make_inert(struct draft *d, struct rule *r, const char *why)
 static int read_specifier(struct draft *d, struct rule *r, struct err *err)
 {
 	bool strict = r->list == RULE_ALLOW || r->list == RULE_ONLY;
-	struct str text = d->specifier;
 	bool any;
 
 	if (read_parameter(d, r))
 		return 0;
+	struct str text = d->specifier;
 	switch (r->subject ? r->subject->kind : SUBJECT_NAME) {
 	case SUBJECT_SHELL:
 		r->kind = RULE_COMMAND;
@@ -153,8 +162,11 @@ static int read_specifier(struct draft *d, struct rule *r, struct err *err)
 		return 0;
 	case SUBJECT_READ:
 	case SUBJECT_EDIT:
-		if (!(r->subject->flags & TOOL_RULES_LEAD) && r->list != RULE_ONLY)
+		if (!(r->subject->flags & TOOL_RULES_LEAD) && r->list == RULE_ALLOW)
 			return make_inert(d, r, "paths belong into Read(...) and Edit(...)");
+		if (!(r->subject->flags & TOOL_RULES_LEAD) && r->list != RULE_ONLY) /* who forbids it means the file */
+			draft_warn(d, r, "counts as %s(...): paths belong into Read(...) and Edit(...)",
+				   r->subject->kind == SUBJECT_READ ? "Read" : "Edit");
 		r->kind = RULE_PATH;
 		if (path_rule_compile(&r->path, d->arena, text, strict, r->origin->base, err) < 0)
 			return err_wrap(err, "\"%s\"", r->text);

@@ -102,9 +102,12 @@ const char *permission_suggest(struct arena *a, const struct permission *p, stru
 	struct rule r = { 0 };
 
 	/* Rules of the session do not reach an agent whose call brought its own. */
-	for (const struct permission *up = p; up->parent; up = up->parent)
+	const struct permission *up = p;
+	for (; up->parent; up = up->parent)
 		if (up->replaces_allow)
 			return NULL;
+	if (up->managed_only)
+		return NULL;
 	write_rule(&out, use, s, a);
 	struct str text = buf_str(&out);
 	for (size_t i = 0; i < text.n; i++)

@@ -277,11 +277,11 @@ int file_make_dirs(const char *path, unsigned mode, struct err *err)
 	return make_dir(part, mode) ? 0 : err_set(err, ERR_IO, "cannot make the directory %s: %m", part);
 }
 
-int file_make_parents(const char *path, struct err *err)
+int file_make_parents_mode(const char *path, unsigned mode, struct err *err)
 {
 	AUTO_FREE char *dir = xstrndup(path, dir_len(path));
 
-	return *dir ? file_make_dirs(dir, 0777, err) : 0;
+	return *dir ? file_make_dirs(dir, mode, err) : 0;
 }
 
 /* ---- locks ---- */

@@ -24,7 +24,12 @@ int file_replace_linked(const char *path, struct str bytes, struct err *err);
 ssize_t file_write_quiet(int fd, const void *p, size_t n); /* write(2) that never raises SIGPIPE; EPIPE only */
 int file_write_all(int fd, const void *p, size_t n);       /* blocking; -1 with errno */
 int file_make_dirs(const char *path, unsigned mode, struct err *err); /* all missing parents and the directory itself */
-int file_make_parents(const char *path, struct err *err);
+int file_make_parents_mode(const char *path, unsigned mode, struct err *err);
+static inline int file_make_parents(const char *path,
+				    struct err *err) /* for its owner alone: state, records, credentials */
+{
+	return file_make_parents_mode(path, 0700, err);
+}
 /* Take a lock that others hold for moments only, while they change a file. They try again for wait_ms, because a stopped
  * process must not stop us: -ERR_BUSY. The lock dies with the descriptor. path is for the error's text. On the loop: 0, and
  * change_queue.h; a command may wait LOCK_WAIT_MS. */

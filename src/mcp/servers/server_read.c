@@ -60,8 +60,9 @@ static const char *expand_text(struct entry_reader *r, const char *text)
 			continue;
 		}
 		AUTO_FREE char *name = xstrndup(v.name.p, v.name.n);
-		bool withheld = entry->of_project && env_is_secret(v.name);
-		const char *value = withheld ? NULL : entry->lookup ? entry->lookup(entry->data, v.name) : getenv(name);
+		const char *value = entry->lookup ? entry->lookup(entry->data, v.name) : getenv(name);
+		bool withheld = entry->of_project && env_holds_secret(v.name, value);
+		value = withheld ? NULL : value;
 		if (value) {
 			buf_addstr(&out, value);
 		} else if (v.fallback.p) {
@@ -70,7 +71,7 @@ static const char *expand_text(struct entry_reader *r, const char *text)
 			buf_add(&out, at, (size_t)(v.end - at));
 			if (r->notes && withheld)
 				buf_addf(r->notes,
-					 "%s: ${%s} is not filled in: its name is that of a secret, and a project "
+					 "%s: ${%s} is not filled in: it seems to be a secret, and a project "
 					 "defines this server; define the server yourself (`cadre mcp add`) to give it "
 					 "the secret\n",
 					 r->place, name);

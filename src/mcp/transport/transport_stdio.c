@@ -56,10 +56,12 @@ const char *const *mcp_server_environment(const struct mcp_env *env, const struc
 	struct environment all = { .list = arena_calloc(arena, most * sizeof *all.list) };
 	bool few = env_is_on("CLAUDE_CODE_MCP_ALLOWLIST_ENV");
 
-	for (const char *const *e = env->envp; e && *e; e++)
-		if ((!few || is_basic(*e)) &&
-		    !(server->of_project && env_is_secret((struct str){ *e, strcspn(*e, "=") })))
+	for (const char *const *e = env->envp; e && *e; e++) {
+		struct str value = str_from(*e);
+		struct str name = str_cut(&value, '=');
+		if ((!few || is_basic(*e)) && !(server->of_project && env_holds_secret(name, value.p)))
 			env_put(&all, *e);
+	}
 	for (const char *const *e = server->env; e && *e; e++)
 		env_put(&all, *e);
 	if (env->project_dir)

@@ -109,6 +109,8 @@ static int change_rules(struct update *u, struct err *err)
 		list++;
 	if (list > RULE_ALLOW)
 		return err_set(err, ERR_USAGE, "behavior must be allow, deny or ask");
+	if (list == RULE_ALLOW && u->change != REMOVE && p->managed_only)
+		return err_set(err, ERR_DENIED, "managed settings let only their own rules allow something");
 	if (u->change == REPLACE)
 		permission_drop_rules(p, list, NULL);
 	for (size_t i = 0; i < u->count; i++) {

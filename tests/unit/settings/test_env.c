@@ -154,7 +154,22 @@ TEST(names_of_secrets_are_known_by_their_parts)
 					      "CLAUDE_CODE_OAUTH_TOKEN_FILE",
 					      "KEY",
 					      "github_token",
+					      "SLACK_WEBHOOK_URL",
+					      "SENTRY_DSN",
+					      "STRIPE_SK",
 					      "GOOGLE_APPLICATION_CREDENTIALS" };
+	static const struct {
+		const char *value;
+		bool is_secret;
+	} values[] = { { "postgres://me:pw@host/db", true },
+		       { "https://:pw@host", true },
+		       { "postgres://me@host/db", false },
+		       { "https://host/a:b@c", false },
+		       { "https://host?x=a:b@c", false },
+		       { "ghp_0123", true },
+		       { "-----BEGIN PRIVATE KEY-----", true },
+		       { "/usr/bin", false },
+		       { "", false } };
 	static const char *const open[] = { "PATH",
 					    "HOME",
 					    "PWD",
@@ -174,6 +189,9 @@ TEST(names_of_secrets_are_known_by_their_parts)
 	for (size_t i = 0; i < COUNT_OF(open); i++)
 		if (env_is_secret(str_from(open[i])))
 			fail_msg("%s is none", open[i]);
+	for (size_t i = 0; i < COUNT_OF(values); i++)
+		if (env_holds_secret(STR("PLACE"), values[i].value) != values[i].is_secret)
+			fail_msg("%s", values[i].value);
 }
 
 int test_env(void)
