@@ -94,6 +94,7 @@ CADRE_API const char *cadre_version(void);
  *   of the host by hookCallbackIds), entrypoint, single-prompt ("" = no further prompt follows, so hooks with
  *   asyncRewake are waited for), no-keeper (""), no-subreaper (""), raise-descriptor-limit ("" = to the hard limit, at
  *   once and permanently: many concurrent agents need it; child processes get 1,024).
+ * With an open session, debug-file and trace begin at once; all else is for sessions that are opened later.
  * Defaults come from the environment; the value NULL resets an option. An invalid name or value is CADRE_USAGE. */
 CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size);
 
@@ -156,7 +157,8 @@ CADRE_API int cadre_answer_elicitation(struct cadre_session *s, const char *id, 
 				       const char *content);
 /* Changes an option of an open session, from its next request on: model ("default" or NULL: the initial one),
  * permission-mode, max-thinking-tokens (NULL: the initial value), thinking-display, effort (NULL: the model's
- * default) and add-dir (one more directory that tools may work in: an absolute path). */
+ * default), fallback-model (a comma list, for all its agents; NULL: none) and add-dir (one more directory that tools may work
+ * in: an absolute path). */
 CADRE_API int cadre_session_set(struct cadre_session *s, const char *option, const char *value, char *why,
 				size_t why_size);
 /* Closes the session; interrupts a running turn first. It is freed inside cadre_run() or cadre_free(), after its last
@@ -164,15 +166,15 @@ CADRE_API int cadre_session_set(struct cadre_session *s, const char *option, con
 CADRE_API void cadre_close(struct cadre_session *s);
 CADRE_API const char *cadre_session_id(const struct cadre_session *s);
 CADRE_API const char *cadre_session_model(const struct cadre_session *s);
+CADRE_API const char *cadre_session_mode(const struct cadre_session *s); /* permission mode of its main agent, now */
 CADRE_API const char *cadre_session_file(const struct cadre_session *s); /* its transcript; "": nothing is written */
 /* The value of a setting as JSON, as all files that count give it to this session ("statusLine", "worktree.baseRef"); NULL: not
  * set. Not NUL-terminated; borrowed until the next call of cadre_run(). */
 CADRE_API const char *cadre_session_setting(const struct cadre_session *s, const char *path, size_t *ret_n);
 /* A control request of the stream-json protocol without a wire, {"subtype":"get_context_usage"}, for those that are answered at
  * once: apply_flag_settings, get_context_usage, get_hooks_listing, get_session_cost, get_settings, get_task_output, get_usage,
- * list_models, list_permission_rules, mcp_status, reload_output_styles, reload_skills, rename_session, rewind_files,
- * update_settings. The answer is a JSON object,
- * borrowed until the next request of this session. NULL: refused, see why. */
+ * list_mentions, list_models, list_permission_rules, mcp_status, reload_output_styles, reload_skills, rename_session,
+ * rewind_files, update_settings. The answer is a JSON object, borrowed until the next request of this session. NULL: refused, see why. */
 CADRE_API const char *cadre_request(struct cadre_session *s, const char *request, size_t n, size_t *ret_n, char *why,
 				    size_t why_size);
 
@@ -219,11 +221,13 @@ CADRE_API const char *cadre_event_name(const struct cadre_event *e);  /* "" if t
 CADRE_API const char *cadre_event_id(const struct cadre_event *e);
 CADRE_API const char *cadre_event_text(const struct cadre_event *e, size_t *ret_n);
 CADRE_API int cadre_event_is_error(const struct cadre_event *e);
-/* Of CADRE_PERMISSION_ASKED: why it is asked (""), the i-th rule that would allow this call (NULL: no more), and
- * whether CADRE_ACCEPT_EDITS is possible. */
+/* Of CADRE_PERMISSION_ASKED: why it is asked (""), the i-th rule that would allow this call (NULL: no more),
+ * whether CADRE_ACCEPT_EDITS is possible, and what an edit would change: a JSON object with filePath and structuredPatch, as
+ * the result of Edit has them ("": it is no edit, or cannot be applied). */
 CADRE_API const char *cadre_event_why(const struct cadre_event *e);
 CADRE_API const char *cadre_event_rule(const struct cadre_event *e, size_t i);
 CADRE_API int cadre_event_offers_edits(const struct cadre_event *e);
+CADRE_API const char *cadre_event_patch(const struct cadre_event *e, size_t *ret_n);
 /* Of CADRE_QUESTION_ASKED and CADRE_ELICITATION_ASKED: the i-th question, whether several answers may be chosen, and
  * its k-th choice with a description (ret_meaning may be NULL). NULL: no more. An answer may always be another text. */
 CADRE_API const char *cadre_event_question(const struct cadre_event *e, size_t i);

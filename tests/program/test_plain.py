@@ -21,6 +21,16 @@ rule delegates
   prompt contains "delegate"
   turn 1
   call Agent {"description": "Map it", "prompt": "map", "subagent_type": "general-purpose"}
+rule two
+  agent main
+  prompt contains "have both"
+  turn 1
+  call Agent {"description": "Run it", "prompt": "run it", "subagent_type": "general-purpose"}
+  call Agent {"description": "Take time", "prompt": "take time", "subagent_type": "general-purpose"}
+rule takes time
+  prompt contains "take time"
+  latency 3500
+  text Done.
 rule late
   prompt contains "late"
   latency 15200
@@ -105,6 +115,36 @@ def a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time(lab):
         assert b"\x1b" not in t.raw, t.raw
 
 
+def a_question_is_alone_while_it_waits(lab):
+    """No prompt is drawn before it, and the turn is not said to work while the user is asked."""
+    with reader(lab, TERM="dumb") as t:
+        t.expect("> ")
+        t.type("have both")
+        t.expect("wants to use Bash")
+        t.expect("Enter 1 to 4")
+        t.expect('Agent "Take time" finished')  # after the time of a hint
+        t.expect("Enter 1 to 4")
+        t.type("1")
+        t.expect("I hear you.")
+        t.expect("> ")
+        t.key("C-d")
+        assert t.wait() == 0
+    asked = t.text[t.text.index("wants to use Bash"):t.text.index("I hear you.")]
+    assert "still working" not in asked and "\n> " not in asked and "\r> " not in asked, asked
+
+
+def keys_that_cannot_be_meant_are_findings(lab):
+    path = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(path, exist_ok=True)
+    for text, state, word in (('{"bindings": [{"context": "Chat", "bindings": {"ctrl+e": "chat:fly"}}]}', "bad", "chat:fly"),
+                              ('{"bindings": [{"context": "Chat", "bindings": {"ctrl+e": "chat:externalEditor"}}]}', "ok", "")):
+        with open(os.path.join(path, "keybindings.json"), "w") as f:
+            f.write(text)
+        found = json.loads(lab.cadre("doctor", "--json").out)
+        [keys] = [f for f in found["findings"] if f["subject"] == "keybindings"]
+        assert keys["state"] == state and word in keys["text"], keys
+
+
 def the_doctor_names_what_is_wrong(lab):
     def doctor(**env):
         return subprocess.run([CADRE, "doctor"], cwd=lab.work, env={**lab.env, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -129,4 +169,5 @@ def the_doctor_names_what_is_wrong(lab):
 
 if __name__ == "__main__":
     main(labels_stand_before_what_is_said, the_setting_does_the_same, a_permission_is_a_numbered_list,
-         a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time, the_doctor_names_what_is_wrong, at_once=2)
+         a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time, a_question_is_alone_while_it_waits,
+         keys_that_cannot_be_meant_are_findings, the_doctor_names_what_is_wrong, at_once=2)

@@ -193,13 +193,32 @@ def a_line_to_a_member_is_the_users_word_to_it(lab):
         s.press("/tell ann by the command", "enter")
         s.until("ann has your message")  # its command is over: one runs at a time
         s.until(lambda rows: sum("Noted." in r for r in rows) == 4)
-        s.press("@", "enter")
+        s.press("@an")
+        s.until("❯ @ann")  # is suggested
+        s.press("backspace", "backspace", "enter")
         s.until(lambda rows: any("[ann]" in r and "idle" in r for r in rows))
         heard = [b["messages"][-1] for b in lab.models[-1].bodies() if "words of many" in str(b["messages"][-1])]
         assert "teammate-message" not in str(heard[0]) and "until more than sixteen of them are in one line of text" in str(heard[0]), heard
 
 
+def the_same_in_plain_mode(lab):
+    lab.model(TEAM, log=True)
+    for args, term in ((["--plain"], "xterm"), ([], "dumb")):
+        with screen(lab, *args, env={**PLAIN, "TERM": term, "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}) as s:
+            s.until(">")
+            s.send("Make a team\r")
+            s.until(lambda rows: sum("Noted." in r for r in s.above + rows) == 2)
+            s.send("@ann words for you\r")
+            s.until("ann has your message")
+            s.until(lambda rows: sum("Noted." in r for r in s.above + rows) == 3)
+            s.send("@\r")
+            s.until(lambda rows: any("[ann]" in r and "idle" in r for r in rows))
+            s.press("C-d", "C-d")
+        heard = [b["messages"][-1] for b in lab.models[-1].bodies() if "words for you" in str(b["messages"][-1])]
+        assert heard and "teammate-message" not in str(heard[0]), heard
+
+
 if __name__ == "__main__":
     main(the_tree_folds_sorts_finds_and_follows_one_agent, many_agents_are_grouped_and_counted,
          a_session_that_is_continued_shows_its_title_its_age_its_messages_and_its_agents, notices_go_the_way_of_the_terminal,
-         a_line_to_a_member_is_the_users_word_to_it)
+         a_line_to_a_member_is_the_users_word_to_it, the_same_in_plain_mode)

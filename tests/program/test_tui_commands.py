@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 from lab import CADRE, main
 from test_tui import leave, prompts, ready, screen
@@ -18,6 +19,13 @@ rule edits
   prompt contains "write it"
   turn 1
   call Write {"file_path": "a.txt", "content": "one\n"}
+rule busy
+  prompt contains "who are you"
+  model claude-opus-4-1
+  status 529 overloaded_error "busy"
+rule who
+  prompt contains "who are you"
+  text I am {{model}}.
 rule says
   text I hear you.
 """
@@ -54,7 +62,7 @@ def every_command_is_in_the_help_and_the_menu(lab):
         names = [m.group(1) for r in rows for m in [re.match(r"/([a-z-]+)[ ,]", r)] if m]
         wanted = """help clear compact context usage model effort agents tasks resume rewind permissions hooks mcp plugin skills memory
             init config status doctor export theme add-dir review exit mode plan trust stop tell bg rename fork copy diff btw redraw
-            transcript todo output-style keys version statusline thinking""".split()
+            transcript todo output-style keys version statusline thinking fallback debug trace""".split()
         assert not [w for w in wanted if w not in names], [w for w in wanted if w not in names]
         assert names == sorted(names), names
         assert any(re.match(r"/usage, /cost +cost and tokens", r) for r in rows), rows
@@ -82,6 +90,64 @@ def unknown_names_are_never_sent_and_skills_and_paths_are(lab):
         s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
         leave(s)
     assert prompts(lab)[0] == "/usr/bin is full" and "Shine." in str(lab.models[0].bodies()[-1]), prompts(lab)
+
+
+SERVER = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    results = {"initialize": {"protocolVersion": "2025-06-18", "capabilities": {"resources": {}}, "serverInfo": {"name": "small", "version": "1"}},
+               "resources/list": {"resources": [{"uri": "mem://note", "name": "note", "description": "what to buy"}]},
+               "resources/read": {"contents": [{"uri": "mem://note", "text": "remember the milk"}]}}
+    if "id" in m:
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": results.get(m["method"], {})}), flush=True)
+"""
+
+
+def agents_and_resources_of_servers_are_suggested_and_named(lab):
+    os.makedirs(os.path.join(lab.work, ".claude", "agents"))
+    with open(os.path.join(lab.work, ".claude", "agents", "polisher.md"), "w") as f:
+        f.write("---\nname: polisher\ndescription: makes it shine\n---\nShine.\n")
+    with open(os.path.join(lab.work, "small.py"), "w") as f:
+        f.write(SERVER)
+    servers = json.dumps({"mcpServers": {"small": {"command": sys.executable, "args": [os.path.join(lab.work, "small.py")]}}})
+    with view(lab, "--mcp-config", servers) as s:
+        said(s)
+        s.press("let @shin")
+        s.until(lambda rows: not any("@agent" in r for r in rows))
+        s.press(*["backspace"] * 4, "poli")
+        s.until("❯ @agent-polisher")
+        s.until("makes it shine")
+        s.press("tab")
+        s.until("let @agent-polisher")
+        s.press("see @note")
+        s.until("note: what to buy")
+        s.press("tab")
+        s.until("see @small:mem://note")
+        s.press("enter")
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        leave(ready(s))
+    sent = str(lab.models[0].bodies()[-1]["messages"])
+    assert "asks for the agent polisher" in sent and "remember the milk" in sent, sent
+
+
+def a_fallback_a_log_and_a_timeline_begin_in_an_open_session(lab):
+    with view(lab, "--model", "claude-opus-4-1") as s:
+        said(s)
+        run(s, "/fallback claude-haiku-4-5", "fallback-model: claude-haiku-4-5")
+        run(s, "/debug api", "/debug-")
+        run(s, "/debug", "the log is being written")
+        run(s, "/trace timeline.json", "timeline.json")
+        run(s, "/trace /nowhere/t.json", "the timeline is being written")
+        run(s, "who are you", "I am claude-haiku-4-5.")
+        run(s, "/fallback nonsense-9", "nonsense-9")
+        run(s, "/fallback none", "fallback-model: none")
+        leave(ready(s))
+    log = [f for f in os.listdir(config(lab, "cadre")) if f.startswith("debug-")]
+    text = open(config(lab, "cadre/" + log[0])).read()
+    assert "request to claude-haiku-4-5, try 1" in text and "[tools]" not in text, text
+    slices = json.load(open(os.path.join(lab.work, "timeline.json")))
+    assert any(e["name"] == "turn" for e in slices), slices
 
 
 def the_context_is_shown_by_kind(lab):
@@ -240,6 +306,8 @@ def a_memory_file_is_edited(lab):
 
 
 if __name__ == "__main__":
-    main(every_command_is_in_the_help_and_the_menu, unknown_names_are_never_sent_and_skills_and_paths_are, the_context_is_shown_by_kind,
+    main(every_command_is_in_the_help_and_the_menu, unknown_names_are_never_sent_and_skills_and_paths_are,
+         agents_and_resources_of_servers_are_suggested_and_named,
+         a_fallback_a_log_and_a_timeline_begin_in_an_open_session, the_context_is_shown_by_kind,
          the_model_and_other_choices_come_from_lists, a_theme_is_previewed_and_kept, a_session_is_named_copied_and_exported,
          a_question_aside_is_answered_and_not_kept, what_the_session_has_is_shown, directories_and_differences, a_memory_file_is_edited)

@@ -48,6 +48,45 @@ rule calls
 rule called
   prompt contains "use the server"
   text "The tool said: {{last_result}}"
+rule reads first
+  prompt contains "change "
+  agent main
+  turn 1
+  call Read {"file_path": "a.txt"}
+  call Read {"file_path": "n.ipynb"}
+rule edits
+  prompt contains "change one"
+  agent main
+  turn 2
+  call Edit {"file_path": "a.txt", "old_string": "line 5\n", "new_string": "line five\n"}
+rule writes
+  prompt contains "change all"
+  agent main
+  turn 2
+  call Write {"file_path": "a.txt", "content": "first\nline 2\nline 3\n"}
+rule makes
+  prompt contains "change nothing"
+  agent main
+  turn 2
+  call Write {"file_path": "new.txt", "content": "%s"}
+rule cell
+  prompt contains "change cell"
+  agent main
+  turn 2
+  call NotebookEdit {"notebook_path": "n.ipynb", "cell_id": "c1", "new_source": "x = 1\ny = 3"}
+rule delegates a change
+  agent main
+  prompt contains "have it changed"
+  turn 1
+  call Agent {"description": "Change it", "prompt": "job change", "subagent_type": "general-purpose"}
+rule child reads
+  prompt contains "job change"
+  turn 1
+  call Read {"file_path": "a.txt"}
+rule child edits
+  prompt contains "job change"
+  turn 2
+  call Edit {"file_path": "a.txt", "old_string": "line 5\n", "new_string": "line five\n"}
 rule both
   agent main
   prompt contains "delegate"
@@ -64,7 +103,7 @@ rule two
   call Bash {"command": "touch from-two", "description": "r"}
 rule says
   text I hear you.
-""" % (QUESTIONS, "; ".join("touch line %d" % i for i in range(60)))
+""" % (QUESTIONS, "; ".join("touch line %d" % i for i in range(60)), "".join(r"new %d\n" % i for i in range(1, 81)))
 
 SERVER = r'''
 import json, sys
@@ -131,6 +170,28 @@ def a_question_that_needs_no_answer_any_more_is_closed(lab):
         s.seen("The tool said:")
         ready(s)
         leave(s)
+
+
+def a_form_closes_when_its_server_stops_waiting(lab):
+    gone = SERVER.replace('                "dog": {"type": "boolean"}}}}})', '                "dog": {"type": "boolean"}}}}})\n        wait = open("go").read()\n'
+                          '        say({"method": "notifications/cancelled", "params": {"requestId": 77, "reason": "too late"}})\n'
+                          '        say({"id": call, "result": {"content": [{"type": "text", "text": "no table"}]}})')
+    assert gone != SERVER
+    with open(os.path.join(lab.work, "clerk.py"), "w") as f:
+        f.write(gone)
+    go = os.path.join(lab.work, "go")
+    os.mkfifo(go)
+    servers = json.dumps({"mcpServers": {"clerk": {"command": sys.executable, "args": [os.path.join(lab.work, "clerk.py")]}}})
+    with view(lab, "--mcp-config", servers, "--allowedTools=mcp__clerk__book") as s:
+        opened(s, "use the server", "server clerk asks: A table for whom?")
+        s.press("Ada")
+        s.until("name *: Ada")
+        with open(go, "w") as f:
+            f.write("now")
+        s.until("A table for whom?", gone=True)
+        s.seen("The question is closed: ")
+        s.seen("The tool said: no table")
+        leave(ready(s))
 
 
 def a_form_is_checked_before_it_is_sent(lab):
@@ -214,14 +275,91 @@ def questions_of_two_agents_are_walked_through(lab):
     assert os.path.exists(os.path.join(lab.work, "from-" + other)) and not os.path.exists(os.path.join(lab.work, "from-" + first))
 
 
+def changed(lab):
+    with open(os.path.join(lab.work, "a.txt"), "w") as f:
+        f.write("".join("line %d\n" % i for i in range(1, 10)))
+    with open(os.path.join(lab.work, "n.ipynb"), "w") as f:
+        json.dump({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+            {"id": "c1", "cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": "x = 1\ny = 2"}]}, f)
+
+
+def difference(rows):
+    """The numbered rows of a difference: [5, '-', 'line 5']"""
+    found = [re.match(r" *(\d+) ([-+ ]) (.*)", r) for r in rows]
+    return [(int(m[1]), m[2], m[3]) for m in found if m]
+
+
+def the_question_of_an_edit_shows_the_difference(lab):
+    """With numbers and context, for Edit, Write and NotebookEdit, of the main agent and of a child, and as lines in plain mode"""
+    changed(lab)
+    five = [(2, " ", "line 2"), (3, " ", "line 3"), (4, " ", "line 4"), (5, "-", "line 5"), (5, "+", "line five"),
+            (6, " ", "line 6"), (7, " ", "line 7"), (8, " ", "line 8")]
+    cases = (("change one", "Edit", "  a.txt", five),
+             ("have it changed", "Edit", "/work/a.txt", five),
+             ("change all", "Write", "  a.txt",
+              [(1, "-", "line 1"), (1, "+", "first"), (2, " ", "line 2"), (3, " ", "line 3")] + [(i, "-", "line %d" % i) for i in range(4, 10)]),
+             ("change cell", "NotebookEdit", "cell c1", [(1, " ", "x = 1"), (2, "-", "y = 2"), (2, "+", "y = 3")]))
+    for words, tool, place, rows in cases:
+        with view(lab) as s:
+            opened(s, words, "wants to use " + tool)
+            s.until(place)
+            assert difference(s.rows()) == rows, (words, s.rows())
+            assert not any("old_string" in r or "new_source" in r for r in s.rows()), s.rows()
+            if words == "have it changed":
+                s.until("Change it")
+            s.press("esc")
+            s.seen("I hear you.")
+            leave(ready(s))
+    with view(lab, "--plain") as s:
+        s.until(">")
+        s.press("change one", "enter")
+        s.until("Enter 1 to")
+        assert difference(s.rows()) == five, s.rows()
+        s.send("n\r")
+        s.until("I hear you.")
+        s.press("C-d", "C-d")
+        assert s.wait() == 0
+
+
+def edits_can_be_accepted_from_one_on(lab):
+    changed(lab)
+    with view(lab) as s:
+        opened(s, "change one", "2 Yes, and accept edits from now on")
+        s.press("2", "enter")
+        s.seen("I hear you.")
+        s.until(" . acceptEdits . ? keys")
+        s.press("change all", "enter")  # is not asked about
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        leave(ready(s))
+    assert open(os.path.join(lab.work, "a.txt")).read() == "first\nline 2\nline 3\n"
+
+
+def a_long_difference_is_shown_whole_before_yes_works(lab):
+    changed(lab)
+    with view(lab) as s:
+        opened(s, "change nothing", "PgUp PgDn")
+        assert difference(s.rows())[0] == (1, "+", "new 1"), s.rows()
+        s.press("1", "enter")
+        s.until("has not been")
+        s.press(*["pgdn"] * 8)
+        s.until("new 80")
+        assert difference(s.rows())[-1] == (80, "+", "new 80"), s.rows()
+        s.press("enter")
+        s.seen("I hear you.")
+        leave(ready(s))
+    assert open(os.path.join(lab.work, "new.txt")).read().count("\n") == 80
+
+
 def a_plan_is_shown_as_markdown_and_approved(lab):
-    with view(lab, "--permission-mode", "plan") as s:
+    with view(lab, "--settings", '{"permissions": {"defaultMode": "plan"}}') as s:
+        s.until(" . plan . ? keys")
         opened(s, "plan this", "has a plan:")
         s.until("1. First do it")
         assert not any("**First**" in r for r in s.rows()), s.rows()
         s.press("1", "enter")
         s.seen("The tool said: ")
         ready(s)
+        s.until(" . plan . ? keys", gone=True)
         leave(s)
     assert "approved the plan" in str(lab.models[0].bodies()[-1]["messages"][-1])
 
@@ -251,6 +389,8 @@ def the_trust_of_a_folder_is_asked_once_and_kept(lab):
 
 
 if __name__ == "__main__":
-    main(questions_are_tabs_and_take_several_answers, a_question_that_needs_no_answer_any_more_is_closed, a_form_is_checked_before_it_is_sent, the_rule_that_is_kept_can_be_changed,
+    main(questions_are_tabs_and_take_several_answers, a_question_that_needs_no_answer_any_more_is_closed, a_form_is_checked_before_it_is_sent,
+         a_form_closes_when_its_server_stops_waiting, the_rule_that_is_kept_can_be_changed,
          a_command_that_does_not_fit_is_shown_whole_before_yes_works, questions_of_two_agents_are_walked_through,
+         the_question_of_an_edit_shows_the_difference, edits_can_be_accepted_from_one_on, a_long_difference_is_shown_whole_before_yes_works,
          a_plan_is_shown_as_markdown_and_approved, the_trust_of_a_folder_is_asked_once_and_kept)

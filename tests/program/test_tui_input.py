@@ -186,10 +186,14 @@ rule waits
   prompt contains "wait"
   delay 600000
   text late
+rule lists
+  prompt contains "list it"
+  turn 1
+  call TaskCreate {"subject": "find it", "description": "d"}
 rule says
   text I hear you.
 """, log=True)
-    with screen(lab) as s:
+    with screen(lab, "--allowedTools=TaskCreate") as s:
         ready(s)
         s.press("delegate it", "enter")
         s.seen("I hear you.")
@@ -197,7 +201,7 @@ rule says
         s.press("half a line")
         s.until("❯ half a line")
         rows = s.rows()
-        assert sum(bool(re.search(r"general-purpose Wait \d\d", r)) for r in rows) == 6 and any("6 more" in r for r in rows), rows
+        assert sum(bool(re.search(r"general-purpose Wait \d\d", r)) for r in rows) == 6 and any("6 more, ctrl+t" in r for r in rows), rows
         second = [re.search(r"Wait \d\d", r)[0] for r in rows if "general-purpose Wait" in r][1]
         s.press("down", "down", "x")
         s.until("x again stops it")
@@ -211,6 +215,8 @@ rule says
         stopped = [t["description"] for session in tasks["sessions"] for t in session["tasks"] if t["state"] == "killed"]
         assert stopped == [second], (second, tasks)
         s.press("C-u")
+        s.press("list it", "enter")
+        s.until("5 more, ctrl+x t")  # ctrl+t opens the list of what is to be done now
         s.press("C-x", "C-k")
         s.until("again stop all agents")
         s.press("C-x", "C-k")

@@ -54,6 +54,14 @@ class Walk:
     def __init__(self, screen, seed):
         self.s, self.random, self.draft, self.trail = screen, random.Random(seed), "", []
         self.escaped = 0.0
+        self.quiet()
+        self.waits = self.system_call()  # what it does while nothing happens
+
+    def system_call(self):
+        try:
+            return open("/proc/%d/syscall" % self.s.pid).read().split()[0]
+        except PermissionError:
+            return "unknown"
 
     def quiet(self):
         """Nothing was written for a moment: what is in flight has arrived."""
@@ -98,13 +106,17 @@ class Walk:
         self.s.paste("line\r" * self.random.randint(5, 400))
         self.s.send("\x7f")
 
+    def enter(self, text):
+        """Enter by itself: in one rush with other keys it would be a paste."""
+        self.s.send(text)
+        self.s.until(lambda rows: rows[self.s.cursor()[0]] == "❯ " + text)
+        self.s.send("\r")
+        self.s.until(lambda rows: rows[self.s.cursor()[0]] == "❯")
+
     def submit(self):
         words = self.random.choice(("slow", "quick"))
         self.clear()
-        self.s.send("say " + words)
-        self.quiet()
-        self.s.send("\r")
-        self.s._pump(time.monotonic() + 1)  # Enter by itself: in one rush with other keys it would be a paste
+        self.enter("say " + words)
         if self.random.random() < 0.5:
             self.quiet()
 
@@ -113,10 +125,7 @@ class Walk:
         if time.monotonic() - self.escaped < 2.5:
             return
         self.clear()
-        self.s.send("say slow")
-        self.quiet()
-        self.s.send("\r")
-        self.s._pump(time.monotonic() + 1)
+        self.enter("say slow")
         self.s.send("\x1b")
         self.escaped = time.monotonic()
         self.quiet()
@@ -138,18 +147,25 @@ class Walk:
     def reports(self):
         self.s.send(self.random.choice(("\x1b[I", "\x1b[O", "\x1b[5;5R", "\x1b[?1u", "\x1b]11;rgb:0/0/0\a", "\x1b[?62;4c")))
 
-    def resize(self):
-        columns, rows = self.random.choice(((20, 5), (30, 12), (40, 10), (60, 20), (80, 24), (110, 40), (200, 60)))
-        os.kill(self.s.pid, signal.SIGSTOP)  # nothing is in flight while the size changes
-        self.quiet()
+    def change_size(self, columns, rows):
+        """No frame is in flight while the size changes, none is half done: one of the old size may leave a stale row."""
+        for _ in range(100):
+            os.kill(self.s.pid, signal.SIGSTOP)
+            self.quiet()
+            if self.system_call() == self.waits:
+                break
+            os.kill(self.s.pid, signal.SIGCONT)
+            self.quiet()
         self.s.resize(columns, rows)
         os.kill(self.s.pid, signal.SIGCONT)
         self.quiet()
 
+    def resize(self):
+        self.change_size(*self.random.choice(((20, 5), (30, 12), (40, 10), (60, 20), (80, 24), (110, 40), (200, 60))))
+
     def settle(self):
         self.quiet()
-        self.s.resize(*self.random.choice(((30, 12), (80, 24), (110, 40))))
-        self.quiet()
+        self.change_size(*self.random.choice(((30, 12), (80, 24), (110, 40))))
 
     def signal(self):
         os.kill(self.s.pid, self.random.choice((signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT)))
@@ -169,7 +185,7 @@ class Walk:
         s = self.s
         self.quiet()
         if (s.columns, s.height) != (110, 40):
-            s.resize(110, 40)
+            self.change_size(110, 40)
         s.until("? keys")
         self.quiet()
         rows = s.all()
@@ -214,5 +230,26 @@ def whatever_happens_finished_rows_are_there_once(lab):
     assert answers > len(SEEDS), answers
 
 
+def a_view_that_is_resized_gives_the_conversation_back(lab):
+    lab.model(SCENARIO, log=True)
+    for size in ((30, 12), (20, 5), (200, 60), (60, 20)):
+        with Screen(lab, size=(110, 40), env={"NO_COLOR": "1", "NVIM": "a terminal that cuts"}, before="shell\n" * 20) as s:
+            s.until("? keys")
+            walk = Walk(s, 1)
+            for _ in range(4):
+                walk.enter("say quick")
+                s.until("? keys")
+            s.send("wxs#\x18t")
+            s.until("Agents: ")
+            walk.change_size(*size)
+            s.send("q")
+            s.until("Agents: ", gone=True)
+            s.send("\x05\x15")
+            s.send("say quick")
+            s.until(lambda rows: rows[s.cursor()[0]] == "❯ say quick")
+            if size[1] > 40:  # libvterm cuts rows of the screen below a view
+                assert sum(row.startswith("✔ 0.") for row in s.all()) == 4, s.all()
+
+
 if __name__ == "__main__":
-    main(whatever_happens_finished_rows_are_there_once)
+    main(whatever_happens_finished_rows_are_there_once, a_view_that_is_resized_gives_the_conversation_back)

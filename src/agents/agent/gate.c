@@ -54,6 +54,10 @@ static bool matches_rule(void *data, struct str rule)
 	struct permission_verdict v = { 0 };
 	bool fits = true;
 
+	for (const struct permission *up = p; up && !alone.main_checkout; up = up->parent) { /* a copy is the same file */
+		alone.write_root = up->write_root;
+		alone.main_checkout = up->main_checkout;
+	}
 	if (permission_add_rule(&alone, RULE_DENY, rule, &origin, NULL, NULL, NULL) == 0) {
 		permission_explain(&alone, tool_call_use(call), PERMISSION_HINT_NONE, &v);
 		/* By the ask step: it is not certain that the rule is not meant. */
@@ -121,7 +125,7 @@ static void gate_deny(struct agent *a, struct tool_call *call, struct str reason
 
 static void gate_ask_host(struct agent *a, struct tool_call *call, struct str why)
 {
-	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf text = { 0 }, hunks = { 0 }, patch = { 0 };
 
 	if (call->flags & TOOL_IS_QUESTION) {
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
@@ -134,11 +138,21 @@ static void gate_ask_host(struct agent *a, struct tool_call *call, struct str wh
 			    "{message:'%s', title:'Permission needed', notification_type:'permission_prompt'}",
 			    arena_printf(&call->arena, "Permission is needed to use %s", call->tool->name));
 	question_describe(call, &text);
+	if (call->tool->preview && call->file_target)
+		call->tool->preview(call, &hunks);
+	if (hunks.n) {
+		struct json_out w = json_out(&patch);
+		json_putf(&w, "{filePath:'%s', structuredPatch:",
+			  call->env->main_thread ? tool_env_shown_path(call->env, call->file) : call->file);
+		json_put_raw(&w, buf_str(&hunks));
+		json_close(&w);
+	}
 	const char *rule = permission_suggest(&call->arena, &a->permission, tool_call_use(call));
 	agent_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
 				       .name = call->name,
 				       .id = call->id,
 				       .text = buf_str(&text),
+				       .patch = buf_str(&patch),
 				       .why = why,
 				       .rules = &rule,
 				       .rule_count = rule != NULL,
@@ -430,7 +444,7 @@ static void gate_after(struct tool_gate *gate, struct tool_call *call)
 	struct json_out w = json_out(&fields);
 
 	if (!call->policy.apart)
-		agent_activate_skills(a, call);
+		agent_touch(a, call);
 	if (call->cancelled || !gate_has_hooks(a, call, event, &spec)) {
 		tool_call_settle(call);
 		return;

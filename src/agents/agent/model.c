@@ -66,9 +66,9 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 	return 0;
 }
 
-static int add_fallback(struct agent_tree *t, const char *from, struct str name, struct err *err)
+static int add_fallback(struct agent_tree *t, struct fallback_list *list, const char *from, struct str name,
+			struct err *err)
 {
-	struct fallback_list *list = &t->fallbacks;
 	struct endpoints *all = &t->services->endpoints;
 	struct arena *arena = t->arena;
 	struct fallback_model m;
@@ -82,6 +82,17 @@ static int add_fallback(struct agent_tree *t, const char *from, struct str name,
 	return 0;
 }
 
+int agent_tree_set_fallbacks(struct agent_tree *t, const char *names, struct err *err)
+{
+	struct fallback_list list = { .models = arena_calloc(t->arena, (strlen(names) + 1) * sizeof *list.models) };
+
+	for (struct str rest = str_from(names); rest.p;)
+		if (add_fallback(t, &list, "--fallback-model", str_trim(str_cut(&rest, ',')), err) < 0)
+			return -(int)err->kind;
+	t->fallbacks = list;
+	return 0;
+}
+
 /* Models that stand in for others, for all agents: the option, or else the setting: one name, or a list. A name of the setting that
  * cannot be used is left out with a note. */
 static int find_fallbacks(struct agent_tree *t, struct err *err)
@@ -90,14 +101,9 @@ static int find_fallbacks(struct agent_tree *t, struct err *err)
 	struct settings_origin at = { 0 };
 	const struct json *setting = settings_get(t->services->policy.settings, "fallbackModel", &at);
 	struct arena *arena = t->arena;
-	int status = 0;
 
-	if (option && option[0]) {
-		t->fallbacks.models = arena_calloc(arena, strlen(option) * sizeof *t->fallbacks.models);
-		for (struct str rest = str_from(option); rest.p && status == 0;)
-			status = add_fallback(t, "--fallback-model", str_trim(str_cut(&rest, ',')), err);
-		return status;
-	}
+	if (option && option[0])
+		return agent_tree_set_fallbacks(t, option, err);
 	if (!setting)
 		return 0;
 	t->fallbacks.models = arena_calloc(arena, json_raw(setting).n * sizeof *t->fallbacks.models);
@@ -105,7 +111,7 @@ static int find_fallbacks(struct agent_tree *t, struct err *err)
 	for (const struct json *name = one ? setting : json_first(setting); name;
 	     name = one ? NULL : json_next(setting, name)) {
 		struct err why = { 0 };
-		if (add_fallback(t, "fallbackModel", str_trim(json_str(name, arena)), &why) < 0)
+		if (add_fallback(t, &t->fallbacks, "fallbackModel", str_trim(json_str(name, arena)), &why) < 0)
 			buf_addf(&t->main.notes, "%s:%u: %s; it is left out (`cadre config explain fallbackModel`)\n",
 				 at.file, at.line, why.text);
 	}

@@ -5,6 +5,7 @@
 #include "lib/base/base.h"
 
 struct agent;
+struct agent_tree;
 struct endpoint;
 struct skill;
 
@@ -61,4 +62,6 @@ struct fallback {
 
 /* The model of a cannot answer. True: the next request asks another one. */
 bool agent_fall_back(struct agent *a);
+/* Other fallbacks for all agents of the session, names with commas between them; on failure nothing has changed. */
+int agent_tree_set_fallbacks(struct agent_tree *t, const char *names, struct err *err);
 void agent_leave_fallback(struct agent *a); /* the turn is over */

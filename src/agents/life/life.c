@@ -8,7 +8,7 @@
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
-#include "lib/io/landlock.h"
+#include "lib/confine/landlock.h"
 #include "guard/sandbox/sandbox.h"
 #include "agents/agent/context.h"
 #include "agents/agent/hooks.h"
@@ -85,6 +85,9 @@ static int step_take_worktree(struct agent *a, struct err *err)
 	struct worktree_spec spec = { .agent_id = a->who.id,
 				      .cwd = a->parent ? a->parent->env.cwd : NULL,
 				      .fresh = t->worktree.fresh,
+				      .checked = true,
+				      .trusted = t->switches.trusted,
+				      .session_root = t->main.cwd,
 				      .symlink_dirs = t->worktree.symlink_dirs,
 				      .sparse_paths = t->worktree.sparse_paths };
 

@@ -33,6 +33,9 @@ static int limits_restore(struct agent_record *t, const struct agent *parent, st
 	struct stat st;
 	struct err why = { 0 };
 
+	if (t->member && !t->tree->team_ops)
+		return err_set(err, ERR_DENIED,
+			       "agent %s cannot go on: it is a member of a team, and this session has no teams", t->id);
 	if (parent_gone && t->is_fork)
 		return err_set(err, ERR_DENIED, "agent %s cannot go on: it is a fork of agent %s, which has ended",
 			       t->id, t->parent_id);
@@ -235,7 +238,7 @@ void agent_resume(struct agent_record *record, struct agent *parent, struct tool
 {
 	struct err err = { 0 };
 
-	if (record->member) {
+	if (record->member && record->tree->team_ops) {
 		record->tree->team_ops->spawned(call, record);
 		return;
 	}
@@ -311,7 +314,8 @@ void agent_tree_restore(struct agent *parent, const struct map *delivered)
 
 void agent_stop(struct agent_record *record, bool by_user)
 {
-	bool in_pane = record->member && record->member->in_pane && record->member->state != MEMBER_GONE;
+	bool in_pane = record->member && record->tree->team_ops && record->member->in_pane &&
+		       record->member->state != MEMBER_GONE;
 
 	if (!record->live && !in_pane)
 		return;

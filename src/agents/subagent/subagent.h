@@ -14,7 +14,7 @@ struct spawn_request {
 	struct str description, prompt;
 	const char *type, *model, *effort, *isolation, *name; /* NULL: not given */
 	bool background_given, background;
-	const struct name_list *allow;     /* rules that replace the session's allow rules; NULL or empty: none do */
+	const char *skill;                 /* whose allow rules replace the session's; NULL: none does */
 	int64_t max_turns;                 /* 0: not given */
 	const char *note;                  /* for its parent; NULL: none */
 	const struct agent_member *member; /* what it joins a team as; copied; NULL: it joins none */

@@ -103,6 +103,7 @@ struct event {
 	const char *const *rules; /* rules that would allow it */
 	size_t rule_count;
 	bool offers_edits; /* the answer may also accept edits from then on */
+	struct str patch;  /* {"filePath", "structuredPatch"}: what the call would change; empty: it is no edit */
 
 	/* EVENT_RETRY */
 	unsigned attempt;

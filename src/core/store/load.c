@@ -181,7 +181,8 @@ static struct line *keep_chain(struct reading *r, struct line *leaf)
 	return root;
 }
 
-/* Branches that are only an effect of parallel calls: further blocks of a kept message, results of kept calls. */
+/* Branches that are only an effect of parallel calls: further blocks of a kept message, results of kept calls. A block follows a
+ * line that is kept: one with the same id in a branch that was left is another answer. */
 static void keep_siblings(struct reading *r)
 {
 	struct map messages = { 0 }, calls = { 0 };
@@ -193,7 +194,8 @@ static void keep_siblings(struct reading *r)
 		struct line *l = &r->lines[i];
 		if (l->type != LINE_ASSISTANT)
 			continue;
-		l->keep = l->keep || map_get(&messages, l->message_id);
+		const struct line *parent = map_get(&r->by_uuid, l->parent);
+		l->keep = l->keep || (map_get(&messages, l->message_id) && (!parent || parent->keep));
 		if (l->keep && l->call_id.n)
 			map_set(&calls, l->call_id, r);
 	}
@@ -349,7 +351,7 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	for (size_t i = 0; i < r.count; i++) {
 		const struct line *l = &r.lines[i];
 		if (l->trace && (l->keep || (compacted && l < root)))
-			replay_trace(replay, l->trace);
+			replay_trace(replay, l->trace, !l->keep);
 		if (!l->keep)
 			continue;
 		if (replay->stop && atomic_load(replay->stop))

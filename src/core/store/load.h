@@ -20,6 +20,7 @@ struct loaded_file {
 	const char *path;
 	int64_t time_ms; /* when */
 	bool partial;    /* read in part only */
+	bool summarized; /* before a compaction: what came with it is not in the conversation any more */
 };
 
 /* A queued text that was not delivered */

@@ -6,7 +6,7 @@
  *      flags (enum tool_flags), what rules look at, older names (scripts/tools.py explains them).
  *   2. tool_NAME.c: includes "core/tool/tool_list.h", which the build makes, and defines
  *      `const struct tool tool_NAME = { TOOL_NAME_FACTS, .start = ... }` before its start function.
- *   3. tests/unit/tools/test_NAME.c.
+ *   3. tests/scenarios/tools/NAME.test; tests/unit/tools/test_NAME.c for what a scenario cannot show.
  * The table of tools and every list of their names are made from the JSON files; no other file changes.
  *
  * Life of a call: the query makes it when the model's block is complete; tool_call_start() checks the input against the
@@ -36,6 +36,9 @@ struct tool {
 	void *ctx;          /* of dynamic members (MCP); NULL for built-in ones */
 	/* An older form of the input as the one that the definition has; false: it is that already. NULL: there are none. */
 	bool (*rewrite)(const struct json *input, struct arena *a, struct buf *out);
+	/* What the call would change in call->file_target, for the person who is asked: the hunks of line_diff_put(), or nothing if
+	 * it cannot be applied. NULL: it changes no text file. */
+	void (*preview)(struct tool_call *call, struct buf *out);
 	void (*start)(struct tool_call *call);
 	void (*cancel)(struct tool_call *call); /* NULL: it ends by itself, soon */
 	/* Flags of this very call, whose input is good; NULL: tool->flags. (Bash: read-only when the command is.) */

@@ -2,6 +2,7 @@
  * agents.c - what is known about all agents of a session. */
 #include "face/cli/agents.h"
 #include "face/cli/view.h"
+#include "face/screen/paint.h"
 
 static void row_free(struct agent_row *r)
 {

@@ -174,7 +174,7 @@ static void list_option(void *data, const struct cadre_option *option)
 	l->list[l->count] = NULL;
 }
 
-int command_run(const struct cadre_command *command, int argc, const char *const *argv)
+int command_run(const struct cadre_command *command, int argc, const char *const *argv, doctor_keys_fn *keys)
 {
 	struct option_list options = { 0 };
 	AUTO_ARGS struct args args = { 0 };
@@ -193,7 +193,7 @@ int command_run(const struct cadre_command *command, int argc, const char *const
 	else if (command->words->run)
 		return run_in_library(command, &args);
 	else if (command == &doctor_command) {
-		int found = doctor_run(&text, args_has(&args, "json")), printed = print_text(buf_str(&text));
+		int found = doctor_run(&text, args_has(&args, "json"), keys), printed = print_text(buf_str(&text));
 		return MAX(found, printed);
 	} else if (completion_run(command, &args, &text, &err) < 0)
 		return run_fail(&err);

@@ -9,6 +9,7 @@
 #include "face/cli/doctor.h"
 #include "face/cli/run.h"
 #include "face/cli/view.h"
+#include "face/screen/paint.h"
 #include "lib/json/json_write.h"
 
 const struct cadre_command doctor_command = {
@@ -197,7 +198,21 @@ static void check_command(struct doctor *d, struct cadre *c, const char *subject
 	cadre_report_free(report);
 }
 
-static int doctor_check(struct doctor *d)
+static void check_keys(struct doctor *d, doctor_keys_fn *keys)
+{
+	AUTO_BUF struct buf problems = { 0 };
+
+	if (!keys(&problems))
+		return;
+	for (struct str rest = str_trim(buf_str(&problems)); rest.p && problems.n;) {
+		struct str line = str_cut(&rest, '\n');
+		doctor_say(d, FINDING_BAD, "keybindings", STR_FMT, STR_ARG(line));
+	}
+	if (!problems.n)
+		doctor_say(d, FINDING_GOOD, "keybindings", "all of them can be meant");
+}
+
+static int doctor_check(struct doctor *d, doctor_keys_fn *keys)
 {
 	static const char *const settings[] = { "config", "list" }, *const agents[] = { "agents", "check" };
 	static const char *const sandbox[] = { "sandbox", "status" };
@@ -213,6 +228,7 @@ static int doctor_check(struct doctor *d)
 	check_program(d, "tmux", "members of teams have no panes");
 	check_directory(d);
 	check_key(d);
+	check_keys(d, keys);
 	struct cadre *c = cadre_new(why, sizeof why);
 	if (!c) {
 		doctor_say(d, FINDING_BAD, "runtime", "%s", why);
@@ -225,7 +241,7 @@ static int doctor_check(struct doctor *d)
 	return d->bad ? EXIT_RUN : EXIT_ANSWER;
 }
 
-int doctor_run(struct buf *out, bool json)
+int doctor_run(struct buf *out, bool json, doctor_keys_fn *keys)
 {
 	struct json_out w = json_out(out);
 	struct doctor d = { .out = out,
@@ -234,7 +250,7 @@ int doctor_run(struct buf *out, bool json)
 
 	if (json)
 		json_putf(&w, "{findings:[");
-	int code = doctor_check(&d);
+	int code = doctor_check(&d, keys);
 	if (json) {
 		json_putf(&w, "], bad:%zu}", d.bad);
 		buf_addch(out, '\n');

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * face.c - the output formats of `-p`. */
 #include "face/cli/view.h"
+#include "face/screen/paint.h"
 #include "lib/base/utf8.h"
 
 /* text: the result of the last turn, nothing else, when the run is over. A failed turn is printed too, as "Error: ..."; a failed

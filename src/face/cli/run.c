@@ -3,6 +3,7 @@
 #include "face/cli/run.h"
 #include <signal.h>
 #include "face/cli/view.h"
+#include "face/screen/paint.h"
 
 int run_fail(const struct err *err)
 {

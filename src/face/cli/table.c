@@ -2,6 +2,7 @@
  * table.c - a report for people: columns as wide as their widest cell, a blank line before each head but the first. */
 #include "face/cli/view.h"
 #include "face/cli/command.h"
+#include "face/screen/paint.h"
 
 enum { MOST_COLUMNS = 8, GAP = 2, WIDEST = 60 };
 

@@ -82,7 +82,8 @@ bool keymap_name(const struct key *key, char ret_name[KEYMAP_KEYS_BYTES])
 		return write_name(false, key->alt, upper, letter == ' ' ? STR("space") : (struct str){ &letter, 1 },
 				  ret_name);
 	}
-	return write_name(false, key->alt, false, key->text, ret_name);
+	/* letters that came in one read are text, also if they are the name of a key: up, end, tab */
+	return (unsigned char)key->text.p[0] >= 0x80 && write_name(false, key->alt, false, key->text, ret_name);
 }
 
 static bool normalise_stroke(struct str stroke, char ret[KEYMAP_KEYS_BYTES])

@@ -79,17 +79,8 @@ int main(int argc, char **argv)
 	words = helps ? asked : words;
 	while (argc > 1 && (command = command_next(command)) && strcmp(command->name, words[1]) != 0)
 		;
-	if (command) {
-		int code = command_run(command, argc, words);
-		/* the keys are the view's, above the room that has the commands */
-		if (argc > 2 || strcmp(command->name, "doctor") != 0 || !tui_key_problems(&text))
-			return code;
-		if (text.n)
-			code = MAX(code, 1);
-		else
-			buf_addstr(&text, "keybindings.json: ok\n");
-		return MAX(code, print_text(buf_str(&text)));
-	}
+	if (command)
+		return command_run(command, argc, words, tui_key_problems);
 	const char *meant = argc == 2 || helps ? command_meant(words[1]) : NULL;
 	if (meant) {
 		err_set(&err, ERR_USAGE, "'%s' is not a command (did you mean %s?); as a prompt: cadre -p %s", words[1],

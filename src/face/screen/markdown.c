@@ -3,7 +3,6 @@
  * text of a list item is gathered in `text` and written when its block ends. */
 #include "face/screen/markdown.h"
 #include <md4c.h>
-#include "face/cli/view.h"
 #include "face/screen/code.h"
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"

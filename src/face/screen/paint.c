@@ -3,10 +3,62 @@
 #include "face/screen/paint.h"
 #include <stdarg.h>
 #include <utf8proc.h>
-#include "face/cli/view.h"
 #include "face/screen/width.h"
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
+
+enum { TAB_COLUMNS = 8 };
+
+/* ---- foreign text -------------------------------------------------------------------------------------------------- */
+
+/* Is the character that this valid UTF-8 starts with one that acts on a terminal? */
+static bool is_control(const unsigned char *p, size_t n, unsigned *ret_cp, size_t *ret_n)
+{
+	*ret_cp = p[0];
+	*ret_n = 1;
+	if (p[0] == 0xc2 && n > 1) {
+		*ret_cp = p[1];
+		*ret_n = 2;
+		return p[1] < 0xa0;
+	}
+	if (p[0] == 0xe2 && n > 2) {
+		unsigned cp = 0x2000u | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+		*ret_cp = cp;
+		*ret_n = 3;
+		return (cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069);
+	}
+	return p[0] < 0x20 || p[0] == 0x7f;
+}
+
+static void render_bytes(struct buf *out, struct str s, bool one_line)
+{
+	AUTO_BUF struct buf valid = { 0 };
+
+	utf8_add_repaired(&valid, s);
+	for (size_t i = 0; i < valid.n;) {
+		const unsigned char *p = (const unsigned char *)valid.p + i;
+		size_t n;
+		unsigned cp;
+
+		if (!is_control(p, valid.n - i, &cp, &n))
+			buf_add(out, p, n);
+		else if (cp == '\t' || cp == '\n')
+			buf_add(out, one_line ? " " : (const char *)p, 1);
+		else if (cp != '\r' || p[1] != '\n')
+			buf_addf(out, cp < 0x80 ? "\\x%02x" : "\\u%04x", cp);
+		i += n;
+	}
+}
+
+void render_text(struct buf *out, struct str s)
+{
+	render_bytes(out, s, false);
+}
+
+void render_line(struct buf *out, struct str s)
+{
+	render_bytes(out, s, true);
+}
 
 /* ---- looks --------------------------------------------------------------------------------------------------------- */
 
@@ -56,6 +108,37 @@ void styled_add_line(struct styled *s, unsigned look, struct str text)
 {
 	styled_add_foreign(s, look, text, true);
 	styled_add(s, LOOK_PLAIN, STR("\n"));
+}
+
+void styled_add_code(struct styled *s, unsigned look, struct str text)
+{
+	for (struct str rest = text; rest.p;) {
+		styled_add_foreign(s, look, str_cut(&rest, '\t'), true);
+		styled_add(s, look, rest.p ? STR("\t") : STR(""));
+	}
+}
+
+void styled_expand_tabs(struct styled *s)
+{
+	struct styled out = { 0 };
+	struct str text = buf_str(&s->text);
+	size_t kept = 0, line = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == '\n')
+			line = i + 1;
+		if (text.p[i] != '\t')
+			continue;
+		styled_append(&out, s, kept, i);
+		unsigned column = cells_width((struct str){ text.p + line, i - line });
+		styled_addf(&out, (unsigned char)s->looks.p[i], "%*s", (int)(TAB_COLUMNS - column % TAB_COLUMNS), "");
+		kept = i + 1;
+	}
+	if (!kept)
+		return;
+	styled_append(&out, s, kept, text.n);
+	styled_release(s);
+	*s = out;
 }
 
 void styled_append(struct styled *s, const struct styled *other, size_t from, size_t to)
@@ -205,8 +288,6 @@ static const struct unicode *unicode(void)
 	tried = true;
 	return &functions;
 }
-
-enum { TAB_COLUMNS = 8 };
 
 size_t cells_next(struct str s, size_t at, unsigned *ret_width)
 {

@@ -7,6 +7,12 @@
 #pragma once
 #include "lib/base/buf.h"
 
+/* Foreign text made fit for a terminal. What a model, a file or a server wrote must not move
+ * the cursor, set the title, fill the clipboard or turn the reading direction around: C0 and C1 controls,
+ * DEL and the bidirectional overrides are shown as \x1b or \u202e, invalid UTF-8 as U+FFFD. */
+void render_text(struct buf *out, struct str s); /* tab and newline stay; a CR before a newline is left out */
+void render_line(struct buf *out, struct str s); /* the same on one line: tabs and newlines become spaces */
+
 enum look {
 	LOOK_PLAIN = 0,
 	LOOK_BOLD = 1,
@@ -58,6 +64,8 @@ void styled_add(struct styled *s, unsigned look, struct str ours);
 void styled_addf(struct styled *s, unsigned look, const char *fmt, ...) printf_like(3, 4); /* of our own words only */
 void styled_add_foreign(struct styled *s, unsigned look, struct str text, bool one_line);
 void styled_add_line(struct styled *s, unsigned look, struct str text); /* foreign, with its line end */
+void styled_add_code(struct styled *s, unsigned look, struct str text); /* foreign, of one line: tabs stay */
+void styled_expand_tabs(struct styled *s);                              /* for rows whose width must be known */
 void styled_append(struct styled *s, const struct styled *other, size_t from, size_t to);
 bool styled_equal(const struct styled *a, const struct styled *b);
 /* Bytes from..to as a terminal wants them; ends with no look set. */

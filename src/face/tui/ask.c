@@ -106,10 +106,13 @@ static void add_permission_choices(struct tui *t, struct ask *ask, const struct 
 	AUTO_BUF struct buf rules = { 0 }, label = { 0 };
 	AUTO_FREE char *cwd = getcwd(NULL, 0);
 	const char *rule, *file = cadre_rules_file(t->session);
+	size_t patch;
 	size_t below = cwd && !strncmp(file, cwd, strlen(cwd)) && file[strlen(cwd)] == '/' ? strlen(cwd) + 1 : 0;
 
 	add_choice(q, "Yes");
-	if (cadre_event_offers_edits(e))
+	(void)cadre_event_patch(e, &patch);
+	ask->is_edit = patch && !ask->agent[0] && !strcmp(cadre_session_mode(t->session), "default");
+	if (cadre_event_offers_edits(e) || ask->is_edit)
 		add_choice(q, "Yes, and accept edits from now on")->scope = CADRE_ACCEPT_EDITS;
 	for (size_t i = 0; (rule = cadre_event_rule(e, i)); i++)
 		buf_addf(&rules, "%s%s", i ? ", " : "", rule);
@@ -139,6 +142,23 @@ static bool describe_plan(struct tui *t, struct styled *out, struct str text)
 	return text.n > 0;
 }
 
+/* What an edit would change, below the path of its file. False: it is no edit, or it cannot be applied. */
+static bool describe_edit(struct tui *t, struct styled *out, const struct cadre_event *e)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *patch = NULL;
+	size_t n, added, removed;
+	const char *json = cadre_event_patch(e, &n);
+
+	if (!n || json_parse(&reader, json, n, &patch, NULL) < 0)
+		return false;
+	styled_add(out, LOOK_PLAIN, STR("  "));
+	styled_add_line(out, LOOK_PLAIN, json_str(json_get(patch, "filePath"), &a));
+	diff_paint(t, json_get(patch, "structuredPatch"), 6, SIZE_MAX, out, &added, &removed);
+	return true;
+}
+
 /* The agent that asks, and below which others it works; nothing for the main agent */
 static void add_who(struct buf *out, const struct cadre_event *e)
 {
@@ -162,16 +182,10 @@ static void describe_call(struct tui *t, struct styled *out, const struct cadre_
 	styled_add(out, LOOK_BOLD, STR(" wants to use "));
 	styled_add_foreign(out, LOOK_BOLD, str_from(cadre_event_name(e)), true);
 	styled_add(out, LOOK_BOLD, STR(":\n"));
-	for (struct str rest = text; rest.p && text.n;) {
-		struct str line = str_cut(&rest, '\n');
-		char sign = line.n ? line.p[0] : ' ';
-		bool diff = cadre_event_offers_edits(e);
+	bool is_edit = describe_edit(t, out, e);
+	for (struct str rest = text; !is_edit && rest.p && text.n;) {
 		styled_add(out, LOOK_PLAIN, STR("  "));
-		styled_add_line(out,
-				diff && sign == '+'   ? LOOK_ADDED
-				: diff && sign == '-' ? LOOK_REMOVED
-						      : LOOK_PLAIN,
-				line);
+		styled_add_line(out, LOOK_PLAIN, str_cut(&rest, '\n'));
 	}
 	if (cadre_event_why(e)[0]) {
 		styled_add(out, LOOK_DIM, STR("why: "));
@@ -225,6 +239,8 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 	ask->inquiries = xcalloc(ask->count, sizeof *ask->inquiries);
 	if (ask->permission) {
 		describe_call(t, &ask->inquiries[0].text, e);
+		if (!t->lines)
+			styled_expand_tabs(&ask->inquiries[0].text);
 		add_permission_choices(t, ask, e);
 	}
 	for (size_t i = 0; !ask->permission && i < ask->count; i++)
@@ -382,6 +398,10 @@ void ask_permit(struct tui *t, const struct choice *c, const char *reason)
 		say_answer(t, ask, reason);
 	else if (rc < 0)
 		feed_foreign(t, LOOK_RED, str_from(why));
+	else if (ask->is_edit && c->scope == CADRE_ACCEPT_EDITS)
+		command_set(t, "permission-mode", "acceptEdits");
+	if (allow)
+		feed_allowed(t, ask->id);
 	agents_set_asking(&t->agents, ask->agent, false);
 	close_first(t);
 }

@@ -3,7 +3,7 @@
 #include "face/tui/state.h"
 #include "lib/json/json.h"
 
-enum { DIFF_ROWS = 30, MOST_PAIRS = 64 };
+enum { MOST_PAIRS = 64 };
 
 /* Blanks, signs, or the characters of words: a difference is made of whole runs of them. */
 static int class_of(char c)
@@ -41,19 +41,20 @@ static void differing_words(struct str a, struct str b, size_t *ret_from, size_t
 	*ret_to = alike ? MAX(a.n - tail, head) : a.n;
 }
 
-static void add_line(struct styled *s, int64_t number, char sign, struct str text, const struct str *other)
+/* digits: of the column of numbers */
+static void add_line(struct styled *s, int digits, int64_t number, char sign, struct str text, const struct str *other)
 {
 	unsigned look = sign == '+' ? LOOK_ADDED : sign == '-' ? LOOK_REMOVED : LOOK_DIM;
 	size_t from = text.n, to = text.n;
 
 	if (other)
 		differing_words(text, *other, &from, &to);
-	styled_addf(s, LOOK_DIM, "    %5lld ", (long long)number);
+	styled_addf(s, LOOK_DIM, "%*lld ", digits, (long long)number);
 	styled_addf(s, look, "%c ", sign);
-	styled_add_foreign(s, look, (struct str){ text.p, from }, true);
-	styled_add_foreign(s, sign == '+' ? LOOK_ADDED_WORD : LOOK_REMOVED_WORD,
-			   (struct str){ text.p + from, to - from }, true);
-	styled_add_line(s, look, (struct str){ text.p + to, text.n - to });
+	styled_add_code(s, look, (struct str){ text.p, from });
+	styled_add_code(s, sign == '+' ? LOOK_ADDED_WORD : LOOK_REMOVED_WORD, (struct str){ text.p + from, to - from });
+	styled_add_code(s, look, (struct str){ text.p + to, text.n - to });
+	styled_add(s, LOOK_PLAIN, STR("\n"));
 }
 
 /* Lines with one sign from *at on; at most `most` are kept in ret. Returns how many there are. */
@@ -71,7 +72,8 @@ static size_t take_run(const struct json *lines, const struct json **at, char si
 	return n;
 }
 
-void diff_paint(struct tui *t, const struct json *patch, struct styled *s, size_t *ret_added, size_t *ret_removed)
+void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most, struct styled *s, size_t *ret_added,
+		size_t *ret_removed)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct str gone[MOST_PAIRS], come[MOST_PAIRS];
@@ -84,26 +86,31 @@ void diff_paint(struct tui *t, const struct json *patch, struct styled *s, size_
 		(void)json_i64(json_get(hunk, "newStart"), &new_at);
 		const struct json *lines = json_get(hunk, "lines");
 		const struct json *at = json_is(lines, JSON_ARRAY) ? json_first(lines) : NULL;
-		if (hunk != json_first(patch) && rows < DIFF_ROWS)
-			styled_addf(s, LOOK_DIM, "          %s\n", tui_mark(t, MARK_MORE));
+		struct str section = json_str(json_get(hunk, "section"), &arena);
+		if (section.n) {
+			styled_add(s, LOOK_DIM, STR("  "));
+			styled_add_line(s, LOOK_DIM, section);
+		} else if (rows && rows < most) {
+			styled_addf(s, LOOK_DIM, "%*s%s\n", digits + 1, "", tui_mark(t, MARK_MORE));
+		}
 		while (at) {
 			size_t same = take_run(lines, &at, ' ', gone, MOST_PAIRS, &arena);
 			for (size_t i = 0; i < same; i++, old_at++, new_at++, rows++)
-				if (rows < DIFF_ROWS)
-					add_line(s, new_at, ' ', gone[i], NULL);
+				if (rows < most)
+					add_line(s, digits, new_at, ' ', gone[i], NULL);
 				else
 					left++;
 			size_t removed = take_run(lines, &at, '-', gone, MOST_PAIRS, &arena);
 			size_t added = take_run(lines, &at, '+', come, MOST_PAIRS, &arena);
 			bool pairs = removed == added;
 			for (size_t i = 0; i < removed; i++, old_at++, rows++)
-				if (rows < DIFF_ROWS)
-					add_line(s, old_at, '-', gone[i], pairs ? &come[i] : NULL);
+				if (rows < most)
+					add_line(s, digits, old_at, '-', gone[i], pairs ? &come[i] : NULL);
 				else
 					left++;
 			for (size_t i = 0; i < added; i++, new_at++, rows++)
-				if (rows < DIFF_ROWS)
-					add_line(s, new_at, '+', come[i], pairs ? &gone[i] : NULL);
+				if (rows < most)
+					add_line(s, digits, new_at, '+', come[i], pairs ? &gone[i] : NULL);
 				else
 					left++;
 			*ret_added += added;
@@ -141,10 +148,13 @@ static void show_diff(struct tui *t, struct str output, bool ok)
 
 void diff_open(struct tui *t)
 {
-	static const char *const argv[] = { "/bin/sh", "-c",
-					    "git diff HEAD; git ls-files --others --exclude-standard | "
-					    "sed 's/^/new file: /'",
-					    NULL };
+	static const char *const argv[] = {
+		"/bin/sh", "-c",
+		"git -c core.fsmonitor=false --no-pager diff --no-ext-diff --no-textconv HEAD; "
+		"git -c core.fsmonitor=false ls-files --others --exclude-standard | "
+		"sed 's/^/new file: /'",
+		NULL
+	};
 
 	job_program(t, argv, show_diff);
 }

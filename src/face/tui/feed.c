@@ -11,6 +11,8 @@ enum {
 	HEAD_ROWS = 3,
 	TAIL_ROWS = 5,
 	PROMPT_ROWS = 20,
+	DIFF_ROWS = 30,
+	DIFF_COLUMNS = 9,
 	LIVE_ROWS = 6,
 	LIVE_MOVE = 4,
 	SUMMARY_BYTES = 200,
@@ -162,7 +164,8 @@ static void add_excerpt(struct tui *t, struct styled *s, unsigned look, struct s
 			continue;
 		}
 		styled_add(s, LOOK_PLAIN, STR("    "));
-		styled_add_line(s, look, utf8_cut(line, 2000));
+		styled_add_code(s, look, utf8_cut(line, 2000));
+		styled_add(s, LOOK_PLAIN, STR("\n"));
 	}
 }
 
@@ -304,6 +307,13 @@ static void tool_started(struct tui *t, const struct cadre_event *e)
 	tui_changed(t);
 }
 
+void feed_allowed(struct tui *t, const char *id)
+{
+	for (struct tool_run *run = t->tools; run; run = run->next)
+		if (!strcmp(run->id, id))
+			run->started_ms = tui_now_ms();
+}
+
 /* What a command prints, while it runs: its last line */
 static void tool_progress(struct tui *t, const struct cadre_event *e)
 {
@@ -330,8 +340,8 @@ static void note_patch(struct tui *t, const struct cadre_event *e)
 	const struct json *id = json_get(json_first(json_get(json_get(root, "message"), "content")), "tool_use_id");
 	for (struct tool_run *run = t->tools; run; run = run->next)
 		if (json_str_is(id, run->id))
-			diff_paint(t, json_get(json_get(root, "tool_use_result"), "structuredPatch"), &run->patch,
-				   &run->added, &run->removed);
+			diff_paint(t, json_get(json_get(root, "tool_use_result"), "structuredPatch"), DIFF_COLUMNS,
+				   DIFF_ROWS, &run->patch, &run->added, &run->removed);
 }
 
 /* Their results are long and known to the user: one line says enough. */
@@ -392,6 +402,10 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 	for (size_t i = 0; i < text.n; i++)
 		lines += text.p[i] == '\n';
 	bool reads = !failed && !strcmp(run->name, "Read");
+	const char *last = reads ? memrchr(text.p, '\n', text.n) : NULL;
+	uint64_t number; /* alone: a file that ends with a line end has no line behind it */
+	if (last && str_to_u64(str_tail(text, (size_t)(last + 1 - text.p)), &number))
+		lines--;
 	bool searches = !failed && (!strcmp(run->name, "Grep") || !strcmp(run->name, "Glob"));
 	if (!failed && !strcmp(run->name, "TaskCreate"))
 		todo_created(t, text);
@@ -434,15 +448,17 @@ static void note_usage(struct tui *t, const struct cadre_event *e)
 	const struct json *steps = json_get(json_get(root, "usage"), "iterations"), *last = NULL;
 	for (const struct json *s = json_is(steps, JSON_ARRAY) ? json_first(steps) : NULL; s; s = json_next(steps, s))
 		last = s;
-	t->context = t->turn_tokens = 0;
+	int64_t context = 0;
+	t->turn_tokens = 0;
 	for (size_t i = 0; i < COUNT_OF(parts); i++) {
 		int64_t tokens = 0;
 		(void)json_i64(json_get(json_get(root, "usage"), parts[i]), &tokens);
 		t->turn_tokens += tokens;
 		if (last)
 			(void)json_i64(json_get(last, parts[i]), &tokens);
-		t->context += tokens;
+		context += tokens;
 	}
+	t->context = context ? context : t->context; /* a turn that was interrupted may know none */
 	const struct json *models = json_get(root, "modelUsage");
 	(void)json_i64(json_get(json_get(models, cadre_session_model(t->session)), "contextWindow"), &t->window);
 }

@@ -28,15 +28,13 @@ static void cycle_mode(struct tui *t)
 	size_t next = 0;
 	char why[240] = "";
 
-	for (size_t i = 0; t->mode && i < COUNT_OF(modes); i++)
-		if (!strcmp(modes[i], t->mode))
+	for (size_t i = 0; i < COUNT_OF(modes); i++)
+		if (!strcmp(modes[i], cadre_session_mode(t->session)))
 			next = i;
 	for (size_t tries = 0; tries < COUNT_OF(modes); tries++) {
 		next = (next + 1) % COUNT_OF(modes);
 		if (cadre_session_set(t->session, "permission-mode", modes[next], why, sizeof why) < 0)
 			continue;
-		free(t->mode);
-		t->mode = next ? xstrdup(modes[next]) : NULL;
 		status_refresh(t);
 		return;
 	}

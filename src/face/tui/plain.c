@@ -93,12 +93,15 @@ void plain_event(struct tui *t, const struct cadre_event *e)
 
 void plain_timer(struct tui *t, enum tui_timer which)
 {
-	if (which == TIMER_HINT && !t->asking) {
+	if (which == TIMER_TICK && t->dumb && t->in_turn) /* nothing moves: a turn that takes long says so */
+		tui_set_timer(t, TIMER_TICK, PROGRESS_MS);
+	if (t->asking) /* it waits for the user */
+		return;
+	if (which == TIMER_HINT) {
 		t->hinted = true;
 		feed_say(t, LOOK_PLAIN, STR("Ctrl-B sends the agents that are waited for to the background."));
-	} else if (t->dumb && t->in_turn) { /* nothing moves: a turn that takes long says so */
+	} else if (t->dumb && t->in_turn) {
 		say_time(t, "still working, ", (tui_now_ms() - t->turn_ms) / 1000 * 1000);
-		tui_set_timer(t, TIMER_TICK, PROGRESS_MS);
 	}
 }
 
@@ -338,7 +341,7 @@ void plain_draw(struct tui *t, struct buf *out)
 
 	if (t->page && !t->page->room)
 		say_page(t);
-	bool input = !t->leaving && (d || t->asking || !t->in_turn || t->draft.text.n);
+	bool input = !t->leaving && (d || t->draft.text.n || (!t->in_turn && !t->asking));
 	if (!d && t->page)
 		list_prompt(t, &prompt);
 	else if (!d)

@@ -204,8 +204,8 @@ static void add_status(struct tui *t)
 			styled_addf(row, LOOK_DIM, " . ctx %lld%%", (long long)(t->context * 100 / t->window));
 		if (t->cost_usd > 0)
 			styled_addf(row, LOOK_DIM, " . $%.2f", t->cost_usd);
-		if (t->mode)
-			styled_addf(row, LOOK_DIM, " . %s", t->mode);
+		if (strcmp(cadre_session_mode(t->session), "default") != 0)
+			styled_addf(row, LOOK_DIM, " . %s", cadre_session_mode(t->session));
 		if (waiting)
 			styled_add(row, LOOK_YELLOW, STR(" . a question waits: tab"));
 		else if (t->job)

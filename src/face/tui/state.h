@@ -86,9 +86,10 @@ struct tui {
 	int64_t drawn_ms, key_ms;
 	struct buf note; /* for a moment in the status row */
 	bool history_read;
-	struct map skills; /* name -> what it does; owned texts */
-	bool unfocused;    /* known during a turn only */
-	bool resizing;     /* the window has changed: no frame is drawn until the region was taken off */
+	struct map skills;   /* name -> what it does; owned texts */
+	struct map mentions; /* agent-NAME or SERVER:URI behind an @ -> what it is; owned texts */
+	bool unfocused;      /* known during a turn only */
+	bool resizing;       /* the window has changed: no frame is drawn until the region was taken off */
 	unsigned probes, probe_column,
 		answers[3]; /* questions about widths that are not answered yet, and the answers */
 
@@ -122,10 +123,10 @@ struct tui {
 	double cost_usd, turn_usd; /* of all agents so far; of the last turn */
 	int64_t turn_tokens;       /* of the last turn */
 	int64_t context, window;   /* tokens of the last request, and what the model takes; 0: not known */
-	char *mode;                /* permission mode, as shown */
 	char *remembered;          /* a line for a memory file that is being chosen */
 	char *export_path;         /* that was named to /export; NULL: none */
 	bool leave_asked;          /* /exit while agents run: not for the first time */
+	bool debugged, traced;     /* this session has a log, or a timeline, since /debug or /trace */
 	struct buf attached;       /* content blocks for the prompt that is submitted next; "": none */
 	struct queued {
 		char *text, *blocks;
@@ -160,6 +161,7 @@ void tui_read_settings(struct tui *t);                               /* those th
 void tui_suspend(struct tui *t);                                     /* Ctrl-Z */
 void tui_interrupt(struct tui *t);
 void tui_resize(struct tui *t, unsigned column); /* column: see region_resize() */
+void tui_leave_one_row(struct tui *t);           /* of the region: a view opens */
 
 /* ---- plain.c: lines in place of a live region ----------------------------------------------------------------------- */
 
@@ -180,7 +182,8 @@ void feed_say(struct tui *t, unsigned look, struct str ours);     /* lines of ou
 void feed_foreign(struct tui *t, unsigned look, struct str text); /* lines of others, unwrapped */
 void feed_styled(struct tui *t, const struct styled *lines);
 void feed_prompt(struct tui *t, struct str text);
-struct str feed_result_text(struct str text); /* a result without the marks for the model around it */
+struct str feed_result_text(struct str text);     /* a result without the marks for the model around it */
+void feed_allowed(struct tui *t, const char *id); /* a call begins now: before, it waited for the user */
 void feed_release(struct tui *t);
 void feed_add_tail(struct tui *t);     /* rows: the end of the unfinished block */
 void feed_add_activity(struct tui *t); /* row: what runs, since when */
@@ -189,7 +192,9 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark);
 
 /* ---- diff.c, todo.c -------------------------------------------------------------------------------------------------- */
 
-void diff_paint(struct tui *t, const struct json *patch, struct styled *s, size_t *ret_added, size_t *ret_removed);
+/* Appends hunks as they are in structuredPatch, at most so many rows. digits: columns for the numbers of lines */
+void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most, struct styled *s, size_t *ret_added,
+		size_t *ret_removed);
 void diff_open(struct tui *t);                                 /* a view: what differs from the last commit */
 void todo_message(struct tui *t, const struct cadre_event *e); /* of the main agent */
 void todo_created(struct tui *t, struct str result);
@@ -281,6 +286,7 @@ struct page {
 	enum page_kind kind;
 	char *title;          /* harmless */
 	struct region screen; /* all rows of the window */
+	bool resized;         /* the window, since it was opened */
 	size_t room;          /* rows between the title and the line at the bottom */
 	struct buf filter;    /* what is searched */
 	bool filtering;       /* letters change the filter; in a list they always do */
@@ -334,8 +340,7 @@ void roster_tell(struct tui *t, const char *agent, const char *text); /* id or n
 
 /* ---- command.c ------------------------------------------------------------------------------------------------------ */
 
-void command_show_transcript(struct tui *t);           /* Ctrl-O */
-void command_remember(struct tui *t, struct str text); /* # */
+void command_show_transcript(struct tui *t); /* Ctrl-O */
 struct slash {
 	const char *name;
 	const char *aliases; /* each with its NUL, then an empty one */
@@ -343,7 +348,10 @@ struct slash {
 	void (*run)(struct tui *t, const struct slash *slash, struct str rest);
 	const char *words; /* of the subcommand that answers it; of a list; a key; a prompt */
 };
-bool command_is(const struct slash *s, struct str name); /* its name or one of its aliases */
+void command_remember(struct tui *t, struct str text);                          /* memory.c: # */
+void command_memory(struct tui *t, const struct slash *slash, struct str rest); /* memory.c: /memory */
+void command_set(struct tui *t, const char *option, const char *value); /* of the session; says what it is now */
+bool command_is(const struct slash *s, struct str name);                /* its name or one of its aliases */
 extern const struct slash slash_table[];
 extern const size_t slash_count;
 bool command_address(struct tui *t, struct str line); /* @NAME TEXT, or @ alone; false: it is for no member */
@@ -360,6 +368,9 @@ void show_styles(struct tui *t, page_choose_fn *choose);
 page_preview_fn show_theme;                                /* what it looks like */
 bool show_sessions(struct tui *t, page_choose_fn *choose); /* false: there is none; what is chosen: ID PATH */
 void show_read_skills(struct tui *t);                      /* into t->skills */
+void show_read_mentions(struct tui *t);                    /* into t->mentions */
+void show_drop_names(struct map *names);                   /* of one of these two */
+void show_age(struct buf *out, struct str iso);            /* of a time: "3 min ago" */
 void show_past(struct tui *t);                             /* of the session that was continued */
 void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out);
 bool show_store(struct tui *t, const char *source, const char *key, const char *value);

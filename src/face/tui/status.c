@@ -85,7 +85,7 @@ static void put_state(struct tui *t, struct buf *out)
 	json_kcstr(&w, "project_dir", cwd ? cwd : "");
 	json_close(&w);
 	json_kcstr(&w, "version", cadre_version());
-	json_kcstr(&w, "permission_mode", t->mode ? t->mode : "default");
+	json_kcstr(&w, "permission_mode", cadre_session_mode(t->session));
 	json_kopen(&w, "cost", '{');
 	json_key(&w, "total_cost_usd");
 	json_put_double(&w, t->cost_usd);

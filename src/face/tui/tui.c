@@ -136,6 +136,20 @@ static void tui_erase(struct tui *t)
 	(void)cadre_writer_flush(t->out, FLUSH_MS, NULL, 0);
 }
 
+/* Below a view the region is one short row with the cursor in it. However the terminal moves, wraps or cuts rows when the size
+ * changes meanwhile, the cursor comes back to that row, and nothing of the conversation is below it. */
+void tui_leave_one_row(struct tui *t)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	if (t->resizing)
+		tui_resize(t, REGION_COLUMN_UNKNOWN);
+	t->row_count = 0;
+	styled_add(rows_add(t), LOOK_DIM, str_from(tui_mark(t, MARK_MORE)));
+	region_draw(&t->region, t->rows, 1, 0, 0, STR(""), &out);
+	cadre_write(t->out, out.p, out.n);
+}
+
 /* Also when the size is the same again: in between the terminal may have cut rows. */
 void tui_resize(struct tui *t, unsigned column)
 {
@@ -145,7 +159,8 @@ void tui_resize(struct tui *t, unsigned column)
 	t->resizing = false;
 	t->due[TIMER_ANSWER] = 0;
 	term_size(&columns, &rows);
-	if (t->page && !t->lines) { /* what is below the view is drawn anew when it closes */
+	if (t->page && !t->lines) { /* what is below the view is one short row */
+		t->page->resized = true;
 		t->region.columns = MAX(columns, 2u);
 		t->region.rows = MAX(rows, 2u);
 		tui_draw(t);
@@ -482,7 +497,7 @@ static int tui_open(struct tui *t, struct err *err)
 	t->out = cadre_writer_new(c, STDOUT_FILENO);
 	input_configure(t);
 	tui_read_settings(t);
-	t->worked = false;
+	t->worked = t->debugged = t->traced = false;
 	t->cost_usd = 0;
 	t->context = t->window = 0;
 	return 0;
@@ -532,12 +547,10 @@ static void tui_release(struct tui *t)
 	for (size_t i = 0; i < t->queue_count; i++)
 		tui_queued_release(&t->queue[i]);
 	buf_release(&t->attached);
-	for (struct map_entry *e = map_next(&t->skills, NULL); e; e = map_next(&t->skills, e))
-		free(e->value);
-	map_release(&t->skills);
+	show_drop_names(&t->skills);
+	show_drop_names(&t->mentions);
 	free(t->rows);
 	free(t->queue);
-	free(t->mode);
 	free(t->remembered);
 	free(t->wanted_id);
 	buf_release(&t->note);
@@ -564,13 +577,12 @@ static void keep_terminal(struct tui *t)
 int tui_run(const struct args *args, bool plain)
 {
 	struct tui t = { .args = args };
-	const char *prompt = flags_prompt(args), *mode = args_value(args, "permission-mode");
+	const char *prompt = flags_prompt(args);
 	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
 
 	region_init(&t.region);
 	term_size(&t.region.columns, &t.region.rows);
-	t.mode = mode && strcmp(mode, "default") != 0 ? xstrdup(mode) : NULL;
 	if (plain)
 		plain_init(&t, view_is_for_reader());
 	t.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -206,8 +206,11 @@ static void list_points(struct tui *t, struct str output, bool ok)
 		AUTO_BUF struct buf prompt = { 0 }, parent = { 0 }, text = { 0 };
 		(void)past_find(cadre_session_file(t->session), id, &prompt, &parent);
 		struct str words = str_trim(buf_str(&prompt)), first = str_cut(&words, '\n');
-		buf_addf(&text, STR_FMT "  (" STR_FMT ")", STR_ARG(utf8_cut(first, 60)),
-			 STR_ARG(about.p ? str_trim(about) : id));
+		about = about.p ? str_trim(about) : STR("");
+		struct str when = str_cut(&about, ' ');
+		buf_addf(&text, STR_FMT "  (", STR_ARG(utf8_cut(first, 60)));
+		show_age(&text, when);
+		buf_addf(&text, ", " STR_FMT ")", STR_ARG(about.p ? str_trim(about) : id));
 		page_add_item(p, id, buf_str(&text));
 		rest.n = before ? (size_t)(before - rest.p) : 0;
 	}
@@ -223,7 +226,7 @@ static void run_rewind(struct tui *t, const struct slash *slash, struct str rest
 
 /* ---- what the session is set to ------------------------------------------------------------------------------------- */
 
-static void set_option(struct tui *t, const char *option, const char *value)
+void command_set(struct tui *t, const char *option, const char *value)
 {
 	AUTO_BUF struct buf b = { 0 };
 	char why[240] = "";
@@ -232,28 +235,29 @@ static void set_option(struct tui *t, const char *option, const char *value)
 		feed_foreign(t, LOOK_RED, str_from(why));
 		return;
 	}
-	if (!strcmp(option, "permission-mode")) {
-		free(t->mode);
-		t->mode = strcmp(value, "default") != 0 ? xstrdup(value) : NULL;
-	}
-	buf_addf(&b, "%s: %s\n", option, value);
+	buf_addf(&b, "%s: %s\n", option, value ? value : "none");
 	feed_foreign(t, LOOK_DIM, buf_str(&b));
 	status_refresh(t);
 }
 
 static void choose_model(struct tui *t, const char *value)
 {
-	set_option(t, "model", value);
+	command_set(t, "model", value);
+}
+
+static void choose_fallback(struct tui *t, const char *value)
+{
+	command_set(t, "fallback-model", value);
 }
 
 static void choose_effort(struct tui *t, const char *value)
 {
-	set_option(t, "effort", value);
+	command_set(t, "effort", value);
 }
 
 static void choose_mode(struct tui *t, const char *value)
 {
-	set_option(t, "permission-mode", value);
+	command_set(t, "permission-mode", value);
 }
 
 static void choose_style(struct tui *t, const char *value)
@@ -303,9 +307,46 @@ static void run_choice(struct tui *t, const struct slash *slash, struct str rest
 	}
 }
 
+/* A list with commas, or the models as they are known; "none" takes it away */
+static void run_fallback(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_FREE char *value = xstrndup(rest.p, rest.n);
+
+	if (rest.n)
+		command_set(t, "fallback-model", str_is(rest, "none") ? NULL : value);
+	else
+		show_models(t, choose_fallback);
+}
+
+/* The debug log, or a timeline, from now on and for this session */
+static void run_observed(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf path = { 0 };
+	AUTO_FREE char *given = xstrndup(rest.p, rest.n);
+	bool traces = !strcmp(slash->name, "trace"), *observed = traces ? &t->traced : &t->debugged;
+	char why[240] = "", name[80];
+
+	snprintf(name, sizeof name, "cadre/%s-%.8s.%s", slash->name, cadre_session_id(t->session),
+		 traces ? "json" : "log");
+	if (*observed) {
+		tui_note(t, traces ? "the timeline is being written" : "the log is being written");
+		return;
+	}
+	if (traces && rest.n)
+		buf_add(&path, rest.p, rest.n);
+	else if (tui_config_path(&path, "cadre"))
+		(void)mkdir(path.p, 0700), buf_clear(&path), (void)tui_config_path(&path, name);
+	if (!traces && cadre_set(t->c, "debug", given, why, sizeof why) < 0) {
+		feed_foreign(t, LOOK_RED, str_from(why));
+		return;
+	}
+	*observed = path.n && cadre_set(t->c, traces ? "trace" : "debug-file", path.p, why, sizeof why) == CADRE_OK;
+	feed_foreign(t, *observed ? LOOK_DIM : LOOK_RED, *observed ? buf_str(&path) : str_from(why));
+}
+
 static void run_plan(struct tui *t, const struct slash *slash, struct str rest)
 {
-	set_option(t, "permission-mode", "plan");
+	command_set(t, "permission-mode", "plan");
 }
 
 static void run_thinking(struct tui *t, const struct slash *slash, struct str rest)
@@ -327,7 +368,7 @@ static void run_add_dir(struct tui *t, const struct slash *slash, struct str res
 {
 	AUTO_FREE char *wish = xstrndup(rest.p, rest.n), *real = rest.n ? realpath(wish, NULL) : NULL;
 
-	set_option(t, "add-dir", real ? real : wish);
+	command_set(t, "add-dir", real ? real : wish);
 }
 
 /* KEY=VALUE is stored where it can be; KEY alone is explained */
@@ -385,7 +426,7 @@ static void run_status(struct tui *t, const struct slash *slash, struct str rest
 		}
 	buf_addf(&b, "session  %s\nfile     %s\nmodel    %s\naddress  %s\nkey      %s\nmode     %s\nfolder   %s\n",
 		 cadre_session_id(t->session), cadre_session_file(t->session), cadre_session_model(t->session),
-		 address && *address ? address : "of the provider", key, t->mode ? t->mode : "default",
+		 address && *address ? address : "of the provider", key, cadre_session_mode(t->session),
 		 cwd ? cwd : "?");
 	buf_addf(&b, "agents   %zu run\nversion  %s\n", t->agents.running, cadre_version());
 	feed_foreign(t, LOOK_PLAIN, buf_str(&b));
@@ -486,57 +527,7 @@ static void run_statusline(struct tui *t, const struct slash *slash, struct str 
 	status_refresh(t);
 }
 
-/* ---- memory and clipboard -------------------------------------------------------------------------------------------- */
-
-static void choose_memory(struct tui *t, const char *path)
-{
-	AUTO_BUF struct buf line = { 0 };
-	struct stat st;
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-
-	buf_addf(&line, "%s- %s\n", fd >= 0 && fstat(fd, &st) == 0 && st.st_size ? "" : "# Memory\n\n", t->remembered);
-	if (fd < 0 || write(fd, line.p, line.n) < (ssize_t)line.n)
-		feed_foreign(t, LOOK_RED, str_from(strerror(errno)));
-	else
-		feed_foreign(t, LOOK_DIM, str_from(path));
-	if (fd >= 0)
-		close(fd);
-}
-
-static void list_memories(struct tui *t, const char *title, page_choose_fn *choose)
-{
-	const char *config = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
-	AUTO_BUF struct buf user = { 0 };
-	struct page *p = page_open_list(t, title, choose);
-
-	page_add_item(p, STR("CLAUDE.md"), STR("CLAUDE.md: this project, for everyone who works on it"));
-	page_add_item(p, STR("CLAUDE.local.md"), STR("CLAUDE.local.md: this project, for you"));
-	buf_addf(&user, "%s%s/CLAUDE.md",
-		 config && *config ? config
-		 : home            ? home
-				   : "",
-		 config && *config ? "" : "/.claude");
-	page_add_item(p, buf_str(&user), STR("your own memory: all projects"));
-}
-
-void command_remember(struct tui *t, struct str text)
-{
-	free(t->remembered);
-	t->remembered = xstrndup(text.p, text.n);
-	list_memories(t, "Keep this in", choose_memory);
-}
-
-static void choose_memory_file(struct tui *t, const char *path)
-{
-	if (job_edit_file(t, path))
-		tui_note(t, "a new session reads it");
-	tui_draw(t);
-}
-
-static void run_memory(struct tui *t, const struct slash *slash, struct str rest)
-{
-	list_memories(t, "Edit memory", choose_memory_file);
-}
+/* ---- prompts and the clipboard ------------------------------------------------------------------------------------------ */
 
 static void run_copy(struct tui *t, const struct slash *slash, struct str rest)
 {
@@ -582,12 +573,15 @@ const struct slash slash_table[] = {
 	{ "config", "settings\0", "[key[=value]]", "settings with their sources", run_config, "config explain" },
 	{ "context", "", "", "how full the model's window is, by kind", run_shown, NULL },
 	{ "copy", "", "[n]", "the last answer, or the n-th last, into the clipboard", run_copy, NULL },
+	{ "debug", "", "[subjects]", "a log of this session from now on; subjects as of --debug", run_observed, NULL },
 	{ "diff", "", "", "what differs from the last commit", run_shown, NULL },
 	{ "doctor", "", "", "checks of the terminal, your keys and the installation", run_cadre, "doctor" },
 	{ "effort", "", "[level]", "low, medium, high, xhigh or max, from the next request on", run_choice,
 	  "low medium high xhigh max" },
 	{ "exit", "quit\0", "", "leave (also Ctrl-D)", run_exit, NULL },
 	{ "export", "", "[file]", "the conversation as Markdown into a file", run_export, NULL },
+	{ "fallback", "", "[models|none]", "models that answer when yours cannot: a list with commas", run_fallback,
+	  NULL },
 	{ "fork", "branch\0", "", "continue as a copy; this session stays as it is", run_fork, NULL },
 	{ "help", "", "[command]", "this list", run_help, NULL },
 	{ "hooks", "", "", "hooks and where they come from", run_shown, NULL },
@@ -598,7 +592,7 @@ const struct slash slash_table[] = {
 	{ "keys", "", "", "the keys (also ? on an empty line)", run_keys, NULL },
 	{ "logs", "", "AGENT", "what an agent did", run_cadre, "logs" },
 	{ "mcp", "", "[command]", "MCP servers and their state", run_shown, "mcp" },
-	{ "memory", "", "", "edit a memory file", run_memory, NULL },
+	{ "memory", "", "", "edit a memory file", command_memory, NULL },
 	{ "mode", "", "[name]", "permission mode: default, acceptEdits, plan ...", run_choice,
 	  "default acceptEdits plan dontAsk auto bypassPermissions" },
 	{ "model", "", "[name]", "another model, from the next request on", run_choice, NULL },
@@ -626,6 +620,7 @@ const struct slash slash_table[] = {
 	{ "theme", "", "[name]", "colours", run_choice, "auto dark light dark-daltonized light-daltonized ansi" },
 	{ "thinking", "", "on|off|show|hide", "whether the model thinks, and whether it is shown", run_thinking, NULL },
 	{ "todo", "", "", "the list of what is to be done: open or closed", run_todo, NULL },
+	{ "trace", "", "[file]", "a timeline of this session from now on, for ui.perfetto.dev", run_observed, NULL },
 	{ "transcript", "", "", "the whole conversation (also Ctrl-O)", run_shown, NULL },
 	{ "trust", "", "[DIR]", "trust this folder: its hooks, servers and rules count", run_cadre, "trust" },
 	{ "usage", "cost\0", "", "cost and tokens by model and agent", run_shown, NULL },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * menu.c - suggestions below the input: commands and skills behind a slash, files behind an @, the history behind Ctrl-R. */
+ * menu.c - suggestions below the input: commands and skills behind a slash, files, agents and resources
+ * behind an @, the history behind Ctrl-R. */
 #include <dirent.h>
 #include <sys/stat.h>
 #include "face/tui/state.h"
@@ -90,11 +91,29 @@ static int by_text(const void *a, const void *b)
 	return strcmp(((const struct item *)a)->text, ((const struct item *)b)->text);
 }
 
+static void sort_from(struct menu *m, size_t first)
+{
+	if (m->count > first)
+		qsort(m->items + first, m->count - first, sizeof *m->items, by_text);
+}
+
+/* Members of a team, at the start of the line: @NAME TEXT is a message to one */
+static void add_members(const struct tui *t, struct menu *m, struct str typed)
+{
+	for (const struct agent_row *r = t->agents.first; r && !m->from; r = r->next) {
+		AUTO_BUF struct buf text = { 0 };
+		buf_addf(&text, "@%s", r->name);
+		if (r->team[0] && !r->ended_ms && fits(typed, r->name))
+			menu_add(m, buf_str(&text), r->title);
+	}
+	sort_from(m, 0);
+}
+
 /* Entries of the directory that is typed so far */
 static void add_files(struct menu *m, struct str typed)
 {
 	AUTO_BUF struct buf dir = { 0 }, text = { 0 };
-	size_t base = typed.n;
+	size_t base = typed.n, first = m->count;
 
 	while (base && typed.p[base - 1] != '/')
 		base--;
@@ -113,8 +132,23 @@ static void add_files(struct menu *m, struct str typed)
 	}
 	if (d)
 		closedir(d);
-	if (m->count)
-		qsort(m->items, m->count, sizeof *m->items, by_text);
+	sort_from(m, first);
+}
+
+/* Agents and resources of servers, behind the files */
+static void add_mentions(struct tui *t, struct menu *m, struct str typed)
+{
+	size_t files = m->count;
+
+	if (!typed.n || !t->mentions.count)
+		show_read_mentions(t);
+	for (const struct map_entry *e = map_next(&t->mentions, NULL); e; e = map_next(&t->mentions, e)) {
+		AUTO_BUF struct buf text = { 0 };
+		buf_addf(&text, "@%s", e->key);
+		if (fits(typed, e->key))
+			menu_add(m, buf_str(&text), e->value);
+	}
+	sort_from(m, files);
 }
 
 void menu_search_history(struct tui *t)
@@ -144,10 +178,15 @@ void menu_update(struct tui *t)
 	while (at && text.p[at - 1] != ' ' && text.p[at - 1] != '\n')
 		at--;
 	struct str word = { text.p + at, cursor - at };
-	if (at == 0 && str_starts(word, STR("/")))
+	if (at == 0 && str_starts(word, STR("/"))) {
 		add_commands(t, menu_new(t, MENU_SLASH, 0), (struct str){ word.p + 1, word.n - 1 });
-	else if (str_starts(word, STR("@")))
-		add_files(menu_new(t, MENU_FILES, at), (struct str){ word.p + 1, word.n - 1 });
+	} else if (str_starts(word, STR("@"))) {
+		struct menu *m = menu_new(t, MENU_FILES, at);
+		struct str typed = { word.p + 1, word.n - 1 };
+		add_members(t, m, typed);
+		add_files(m, typed);
+		add_mentions(t, m, typed);
+	}
 	if (t->menu && !t->menu->count)
 		menu_close(t);
 }
@@ -184,9 +223,10 @@ bool menu_key(struct tui *t, const struct key *key)
 		m->selected = (m->selected + (up ? m->count - 1 : 1)) % m->count;
 		return true;
 	}
-	/* Enter runs a command that is typed whole, and takes a suggestion otherwise */
+	/* Enter runs a command that is typed whole, sends a mere @ (the members of a team), and takes a suggestion otherwise */
 	bool enter = key->code == KEY_ENTER && !key->shift && !key->alt;
-	bool typed_whole = m->kind == MENU_SLASH && str_is(buf_str(&t->draft.text), m->items[m->selected].text);
+	bool typed_whole = m->kind == MENU_SLASH ? str_is(buf_str(&t->draft.text), m->items[m->selected].text)
+						 : str_is(buf_str(&t->draft.text), "@") && !m->selected;
 	if (key->code != KEY_TAB && (!enter || typed_whole))
 		return false;
 	bool runs = enter && m->kind == MENU_SLASH;

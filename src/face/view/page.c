@@ -16,6 +16,8 @@ struct page *page_open(struct tui *t, enum page_kind kind, const char *title)
 
 	page_close(t);
 	menu_close(t);
+	if (!t->lines)
+		tui_leave_one_row(t);
 	render_line(&safe, str_from(title));
 	struct page *p = xcalloc(1, sizeof *p);
 	p->kind = kind;
@@ -31,9 +33,11 @@ struct page *page_open(struct tui *t, enum page_kind kind, const char *title)
 void page_close(struct tui *t)
 {
 	struct page *p = TAKE(t->page);
+	AUTO_BUF struct buf out = { 0 };
 
 	if (!p)
 		return;
+	bool moved = p->resized && t->region.cuts; /* such a terminal may have cut the row that the cursor was in */
 	for (size_t i = 0; i < p->count; i++) {
 		free(p->items[i].id);
 		free(p->items[i].text);
@@ -50,16 +54,12 @@ void page_close(struct tui *t)
 	free(p->rows);
 	region_release(&p->screen);
 	free(p);
+	buf_addstr(&out, "\033[?1049l");
+	if (moved)
+		region_keep(&t->region, &out);
 	if (!t->lines)
-		cadre_write(t->out, "\033[?1049l", 8);
+		cadre_write(t->out, out.p, out.n);
 	tui_changed(t);
-}
-
-static void tabs_to_blanks(struct styled *s)
-{
-	for (size_t i = 0; i < s->text.n; i++)
-		if (s->text.p[i] == '\t')
-			s->text.p[i] = ' ';
 }
 
 struct page *page_open_text(struct tui *t, const char *title, struct str foreign)
@@ -67,7 +67,7 @@ struct page *page_open_text(struct tui *t, const char *title, struct str foreign
 	struct page *p = page_open(t, PAGE_TEXT, title);
 
 	styled_add_foreign(&p->text, LOOK_PLAIN, foreign, false);
-	tabs_to_blanks(&p->text);
+	styled_expand_tabs(&p->text);
 	return p;
 }
 
@@ -84,7 +84,7 @@ static void page_read_file(struct tui *t, struct page *p)
 	styled_clear(&p->text);
 	(void)past_read(&past, p->path, 0);
 	buf_release(&past.title);
-	tabs_to_blanks(&p->text);
+	styled_expand_tabs(&p->text);
 	p->wrapped = 0;
 	if (at_end)
 		p->top = SIZE_MAX;
@@ -202,7 +202,7 @@ static void add_preview(struct tui *t, struct page *p, size_t room)
 		styled_clear(&p->text);
 		if (chosen != SIZE_MAX)
 			p->preview(t, p, p->items[chosen].id, &p->text);
-		tabs_to_blanks(&p->text);
+		styled_expand_tabs(&p->text);
 	}
 	styled_add(rows_add(t), LOOK_DIM, STR("---"));
 	/* of a conversation its end */

@@ -64,7 +64,8 @@ static void add_result(struct past *p, struct str text, bool failed)
 			return;
 		}
 		styled_add(p->out, LOOK_PLAIN, STR("    "));
-		styled_add_line(p->out, look, p->whole ? line : utf8_cut(line, p->columns > 20 ? p->columns - 5 : 15));
+		styled_add_code(p->out, look, p->whole ? line : utf8_cut(line, p->columns > 20 ? p->columns - 5 : 15));
+		styled_add(p->out, LOOK_PLAIN, STR("\n"));
 	}
 }
 
@@ -76,6 +77,10 @@ static void add_block(struct past *p, bool of_user, const struct json *b, struct
 	if (text.n && of_user) {
 		if (str_starts(text, STR("<system-reminder>")))
 			return;
+		if (str_starts(text, STR("[Request interrupted by user"))) {
+			styled_add(p->out, LOOK_DIM, STR("Interrupted.\n"));
+			return;
+		}
 		styled_addf(p->out, LOOK_BOLD, "\n%s ", tui_mark(p->tui, MARK_PROMPT));
 		styled_add_foreign(p->out, LOOK_BOLD, p->whole ? text : utf8_cut(text, SUMMARY_BYTES), false);
 		styled_add(p->out, LOOK_PLAIN, STR("\n"));
@@ -150,9 +155,12 @@ bool past_read(struct past *p, const char *path, size_t last)
 		end = start;
 	}
 	p->earlier = from > 0;
+	bool begun = !from; /* not with a result whose call is not shown */
 	for (struct str rest = { text.p, text.n }; rest.n && rest.p;) {
 		struct str line = str_cut(&rest, '\n');
-		bool shown = (size_t)(line.p - text.p) >= from && is_message(line);
+		bool shown = (size_t)(line.p - text.p) >= from && is_message(line) &&
+			     (begun || !memmem(line.p, line.n, "\"tool_result\"", 13));
+		begun = begun || shown;
 		if (shown || memmem(line.p, line.n, "-title\"", 7))
 			add_line(p, line);
 	}

@@ -261,6 +261,39 @@ void show_theme(struct tui *t, struct page *p, const char *id, struct styled *ou
 	styled_add(out, LOOK_DIM, STR("  the turn took 3 s\n"));
 }
 
+void show_drop_names(struct map *names)
+{
+	for (struct map_entry *e = map_next(names, NULL); e; e = map_next(names, e))
+		free(e->value);
+	map_release(names);
+	*names = (struct map){ 0 };
+}
+
+/* What a prompt names behind an @ besides files: agents, resources of servers */
+void show_read_mentions(struct tui *t)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root = show_request(t, &reader, "{\"subtype\":\"list_mentions\"}"),
+			  *agents = json_get(root, "agents"), *resources = json_get(root, "resources");
+
+	show_drop_names(&t->mentions);
+	for (EACH(k, agents)) {
+		AUTO_BUF struct buf name = { 0 };
+		const char *help = json_cstr(json_get(k, "description"), &a);
+		buf_addf(&name, "agent-%s", json_cstr(json_get(k, "name"), &a));
+		free(map_set(&t->mentions, buf_str(&name), xstrdup(help)));
+	}
+	for (EACH(k, resources)) {
+		AUTO_BUF struct buf name = { 0 }, help = { 0 };
+		struct str more = json_str(json_get(k, "description"), &a);
+		buf_addf(&name, "%s:%s", json_cstr(json_get(k, "server"), &a), json_cstr(json_get(k, "uri"), &a));
+		buf_addf(&help, "%s%s" STR_FMT, json_cstr(json_get(k, "name"), &a), more.n ? ": " : "", STR_ARG(more));
+		if (!memchr(name.p, ' ', name.n)) /* a word of the prompt */
+			free(map_set(&t->mentions, buf_str(&name), buf_take(&help, NULL)));
+	}
+}
+
 /* What a user calls by /NAME besides our own commands: skills, commands of files, prompts of servers */
 void show_read_skills(struct tui *t)
 {
@@ -269,10 +302,7 @@ void show_read_skills(struct tui *t)
 	const struct json *root = show_request(t, &reader, "{\"subtype\":\"reload_skills\"}"),
 			  *list = json_get(root, "skills");
 
-	for (struct map_entry *e = map_next(&t->skills, NULL); e; e = map_next(&t->skills, e))
-		free(e->value);
-	map_release(&t->skills);
-	t->skills = (struct map){ 0 };
+	show_drop_names(&t->skills);
 	for (EACH(k, list)) {
 		const char *help = json_cstr(json_get(k, "description"), &a);
 		struct str name = json_str(json_get(k, "name"), &a);
@@ -355,13 +385,19 @@ static const struct json *show_command(struct tui *t, struct json_reader *reader
 	return json_parse(reader, json, n, &root, NULL) == 0 ? root : NULL;
 }
 
-static void add_age(struct buf *out, struct str iso)
+void show_age(struct buf *out, struct str iso)
 {
 	struct tm when = { 0 };
 	AUTO_FREE char *text = xstrndup(iso.p, iso.n);
 
-	if (strptime(text, "%Y-%m-%dT%H:%M:%S", &when))
-		buf_addspan(out, MAX((int64_t)(time(NULL) - timegm(&when)), (int64_t)0) * 1000);
+	if (!strptime(text, "%Y-%m-%dT%H:%M:%S", &when))
+		return;
+	int64_t seconds = MAX((int64_t)(time(NULL) - timegm(&when)), (int64_t)0), days = seconds / 86400;
+	if (days > 1)
+		buf_addf(out, "%lld days", (long long)days);
+	else
+		buf_addspan(out, seconds * 1000);
+	buf_addstr(out, " ago");
 }
 
 /* The path of a session's transcript stands behind its id: ID PATH */
@@ -393,8 +429,8 @@ bool show_sessions(struct tui *t, page_choose_fn *choose)
 			continue;
 		(void)json_i64(json_get(e, "messages"), &messages);
 		(void)json_i64(json_get(e, "bytes"), &bytes);
-		add_age(&text, json_str(json_get(e, "lastModified"), &a));
-		buf_addf(&text, " ago  " STR_FMT "  (%lld messages, ", STR_ARG(title.n ? title : prompt),
+		show_age(&text, json_str(json_get(e, "lastModified"), &a));
+		buf_addf(&text, "  " STR_FMT "  (%lld messages, ", STR_ARG(title.n ? title : prompt),
 			 (long long)messages);
 		buf_addsize(&text, (uint64_t)bytes);
 		buf_addf(&text, ", %.8s)", json_cstr(json_get(e, "sessionId"), &a));

@@ -30,6 +30,7 @@ struct writer {
 	bool owns_fd;            /* a terminal opened again, non-blocking */
 	struct watcher *watcher; /* NULL: always ready */
 	bool is_socket, waiting, failure_reported;
+	bool flushing; /* its caller sees that the queue is empty */
 	struct buf queue;
 	size_t sent; /* of the queue's bytes */
 	char error[80];
@@ -81,7 +82,8 @@ static bool writer_write_some(struct writer *w)
 	if (w->sent == w->queue.n) {
 		buf_release(&w->queue);
 		w->sent = 0;
-		loop_kick(w->loop, &w->kick);
+		if (!w->flushing)
+			loop_kick(w->loop, &w->kick);
 		return false;
 	}
 	if (w->sent > w->queue.n / 2) {
@@ -177,16 +179,22 @@ void writer_add(struct writer *w, const void *p, size_t n)
 bool writer_flush(struct writer *w, unsigned timeout_ms)
 {
 	uint64_t end = uv_hrtime() / 1000000 + timeout_ms;
+	bool in_time = true;
 
-	while (writer_queued(w)) {
+	w->flushing = true;
+	while (writer_queued(w) && in_time) {
 		size_t before = writer_queued(w);
 		uint64_t now = uv_hrtime() / 1000000;
 		if (is_ready(w, now < end ? (int)MIN(end - now, (uint64_t)INT_MAX) : 0))
 			(void)writer_write_some(w);
-		if (writer_queued(w) == before && uv_hrtime() / 1000000 >= end)
-			return false;
+		in_time = writer_queued(w) != before || uv_hrtime() / 1000000 < end;
 	}
-	return !w->error[0];
+	w->flushing = false;
+	if (!writer_queued(w) && w->waiting) { /* the loop need not wake up to find nothing to write */
+		(void)uv_poll_stop(&w->watcher->poll);
+		w->waiting = false;
+	}
+	return in_time && !w->error[0];
 }
 
 void writer_free(struct writer *w)

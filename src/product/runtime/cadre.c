@@ -238,7 +238,9 @@ int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, s
 
 	if (!w)
 		return CADRE_USAGE;
-	if (writer_flush(w->writer, timeout_ms))
+	bool flushed = writer_flush(w->writer, timeout_ms);
+	services_check_backlog(&w->cadre->services);
+	if (flushed)
 		return CADRE_OK;
 	const char *reason = writer_error(w->writer);
 	return api_status(err_set(&err, ERR_IO, "%s", reason ? reason : "the reader is too slow"), &err, why, why_size);
@@ -388,6 +390,11 @@ int cadre_set(struct cadre *c, const char *option, const char *value, char *why,
 	spawner_limit(c->services.spawner, o->no_keeper, o->no_subreaper);
 	if (o->raise_descriptors && !raised)
 		c->services.descriptor_limit = descriptor_limit(true);
+	bool open = c->services.observers && value && status == 0; /* what is observed from now on */
+	if (open && !strcmp(option, "trace"))
+		status = trace_observe(&c->services, &err);
+	else if (open && !strcmp(option, "debug-file"))
+		status = debug_observe(&c->services, &err);
 	return api_status(status, &err, why, why_size);
 }
 

@@ -141,9 +141,7 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 	t->data = s;
 	agent_tree_configure(t, s->id, s->project_dir);
 	session_use_policy(s);
-	for (const struct observer *each = sv->observers; each; each = each->next)
-		if (each->on_state)
-			t->on_state = on_state;
+	t->on_state = on_state; /* a log may begin later */
 	if (t->session_dir && (env_is_on("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING") ||
 			       settings_bool(sv->policy.settings, "fileCheckpointingEnabled", sv->options.interactive)))
 		t->checkpoint = checkpoint_new(&sv->store, checkpoint_dir(&s->arena, t->config_dir, s->id));
@@ -345,4 +343,9 @@ const char *cadre_session_file(const struct cadre_session *s)
 const char *cadre_session_model(const struct cadre_session *s)
 {
 	return s ? s->tree.main.model : "";
+}
+
+const char *cadre_session_mode(const struct cadre_session *s)
+{
+	return s ? permission_mode_name(permission_mode(&s->tree.main.permission)) : "";
 }

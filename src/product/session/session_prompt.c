@@ -307,6 +307,11 @@ static int set_effort(struct cadre_session *s, const char *value, struct err *er
 	return 0;
 }
 
+static int set_fallbacks(struct cadre_session *s, const char *value, struct err *err)
+{
+	return agent_tree_set_fallbacks(&s->tree, value ? value : "", err);
+}
+
 static int add_dir(struct cadre_session *s, const char *value, struct err *err)
 {
 	AUTO_FREE char *real = value && value[0] == '/' ? realpath(value, NULL) : NULL;
@@ -324,6 +329,7 @@ static const struct {
 } table[] = {
 	{ "add-dir", add_dir },
 	{ "effort", set_effort },
+	{ "fallback-model", set_fallbacks },
 	{ "model", set_model },
 	{ "permission-mode", set_mode },
 	{ "max-thinking-tokens", set_thinking },

@@ -183,6 +183,15 @@ const char *cadre_event_rule(const struct cadre_event *e, size_t i)
 	return e && i < e->event->rule_count ? e->event->rules[i] : NULL;
 }
 
+const char *cadre_event_patch(const struct cadre_event *e, size_t *ret_n)
+{
+	struct str patch = e ? e->event->patch : STR("");
+
+	if (ret_n)
+		*ret_n = patch.n;
+	return patch.n ? patch.p : "";
+}
+
 int cadre_event_offers_edits(const struct cadre_event *e)
 {
 	return e && e->event->offers_edits;

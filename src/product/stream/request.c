@@ -25,6 +25,7 @@ static const struct {
 	{ "get_usage", wire_get_usage, true, true },
 	{ "initialize", wire_initialize, false, false },
 	{ "interrupt", wire_interrupt, true, false },
+	{ "list_mentions", wire_list_mentions, true, true },
 	{ "list_models", wire_list_models, false, true },
 	{ "list_permission_rules", wire_list_rules, true, true },
 	{ "mcp_call", wire_mcp_call, true, false },

@@ -48,6 +48,26 @@ int wire_mcp_status(struct wire_request *r, struct err *err)
 	return 0;
 }
 
+/* What a prompt can name behind an @ besides files */
+int wire_list_mentions(struct wire_request *r, struct err *err)
+{
+	const struct mcp_selection *set = r->wire->session->tree.main.servers;
+
+	wire_put_agents(&r->out, &r->wire->session->tree);
+	json_kopen(&r->out, "resources", '[');
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
+		struct mcp_lease *lease = mcp_selection_at(set, i);
+		struct mcp_catalog *catalog = mcp_lease_catalog(lease);
+		for (size_t k = 0; catalog && k < catalog->resource_count; k++)
+			json_putf(&r->out, "{server:'%s', uri:'%s', name:'%s', description?:'%s'}",
+				  mcp_lease_server(lease)->name, catalog->resources[k].uri, catalog->resources[k].name,
+				  catalog->resources[k].description);
+		mcp_catalog_unref(catalog);
+	}
+	json_close(&r->out);
+	return 0;
+}
+
 static int find_lease(const struct wire_request *r, struct mcp_lease **ret_link, struct err *err)
 {
 	struct str name = json_str(json_get(r->body, "serverName"), r->arena);

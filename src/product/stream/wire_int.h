@@ -133,7 +133,7 @@ wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_
 /* show.c: the agent that the request names */
 struct agent_record;
 int wire_find_record(const struct wire_request *r, struct agent_record **ret_record, struct err *err);
-wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_call,
+wire_request_fn wire_list_mentions, wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_call,
 	wire_mcp_resource;        /* servers.c */
 wire_request_fn wire_mcp_message; /* server.c */
 

@@ -93,9 +93,10 @@ static void text_replace(struct str text, struct str needle, struct str with, si
 
 /* ---- Edit ------------------------------------------------------------------------------------------------------- */
 
+static void edit_preview(struct tool_call *call, struct buf *out);
 static void edit_start(struct tool_call *call);
 
-const struct tool tool_edit = { TOOL_EDIT_FACTS, .start = edit_start };
+const struct tool tool_edit = { TOOL_EDIT_FACTS, .preview = edit_preview, .start = edit_start };
 
 struct edit {
 	struct tool_call *call;
@@ -152,15 +153,41 @@ static bool edit_check(struct edit *e)
 	return false;
 }
 
+static void edit_take_input(struct edit *e)
+{
+	e->old = json_str(json_get(e->call->input, "old_string"), &e->call->arena);
+	e->new = json_str(json_get(e->call->input, "new_string"), &e->call->arena);
+	e->all = json_bool(json_get(e->call->input, "replace_all"));
+}
+
+static void edit_make_text(struct edit *e)
+{
+	if (e->old.n)
+		text_replace(buf_str(&e->file.text), e->old, e->new, e->all ? SIZE_MAX : 1, &e->text);
+	else
+		buf_append(&e->text, e->new);
+}
+
+static void edit_preview(struct tool_call *call, struct buf *out)
+{
+	CLEANUP(edit_release) struct edit e = { .call = call };
+	struct json_out w = json_out(out);
+	struct err err = { 0 };
+
+	edit_take_input(&e);
+	if (text_file_load(call->file_target, &e.file, &err) < 0)
+		return;
+	edit_make_text(&e);
+	if (!str_eq(buf_str(&e.text), buf_str(&e.file.text)))
+		line_diff_put(&w, buf_str(&e.file.text), buf_str(&e.text));
+}
+
 static void edit_apply(struct edit *e)
 {
 	struct err err = { 0 };
 	struct file_stamp stamp;
 
-	if (e->old.n)
-		text_replace(buf_str(&e->file.text), e->old, e->new, e->all ? SIZE_MAX : 1, &e->text);
-	else
-		buf_append(&e->text, e->new);
+	edit_make_text(e);
 	if (file_tool_save(e->call, e->target, &e->file, buf_str(&e->text), &stamp, &err) < 0) {
 		tool_call_fail(e->call, "%s", err.text);
 		return;
@@ -192,9 +219,7 @@ static void edit_start(struct tool_call *call)
 
 	if (!file_tool_find(call, "file_path", &e.path, &e.target))
 		return;
-	e.old = json_str(json_get(call->input, "old_string"), &call->arena);
-	e.new = json_str(json_get(call->input, "new_string"), &call->arena);
-	e.all = json_bool(json_get(call->input, "replace_all"));
+	edit_take_input(&e);
 	if (str_eq(e.old, e.new)) {
 		tool_call_reject(call, "No changes to make: old_string and new_string are exactly the same.");
 		return;
@@ -212,9 +237,21 @@ static void edit_start(struct tool_call *call)
 
 /* ---- Write ------------------------------------------------------------------------------------------------------ */
 
+static void write_preview(struct tool_call *call, struct buf *out);
 static void write_start(struct tool_call *call);
 
-const struct tool tool_write = { TOOL_WRITE_FACTS, .start = write_start };
+const struct tool tool_write = { TOOL_WRITE_FACTS, .preview = write_preview, .start = write_start };
+
+static void write_preview(struct tool_call *call, struct buf *out)
+{
+	AUTO_TEXT_FILE struct text_file file = { 0 };
+	struct json_out w = json_out(out);
+	struct err err = { 0 };
+	struct str content = json_str(json_get(call->input, "content"), &call->arena);
+
+	if (text_file_load(call->file_target, &file, &err) == 0 && !str_eq(content, buf_str(&file.text)))
+		line_diff_put(&w, buf_str(&file.text), content);
+}
 
 static void write_start(struct tool_call *call)
 {

@@ -6,9 +6,11 @@
 #include "tools/media/notebook.h"
 #include "core/tool/tool_list.h"
 
+static void notebook_edit_preview(struct tool_call *call, struct buf *out);
 static void notebook_edit_start(struct tool_call *call);
 
-const struct tool tool_notebook_edit = { TOOL_NOTEBOOK_EDIT_FACTS, .start = notebook_edit_start };
+const struct tool tool_notebook_edit = { TOOL_NOTEBOOK_EDIT_FACTS, .preview = notebook_edit_preview,
+					 .start = notebook_edit_start };
 
 enum {
 	ID_DIGITS = 8,
@@ -34,20 +36,25 @@ static void change_release(struct change *c)
 	buf_release(&c->text);
 }
 
-/* Each check answers the call and returns false, or returns true. */
-static bool change_take_input(struct change *c)
+static void change_read(struct change *c)
 {
 	const struct json *input = c->call->input;
 	const struct json *mode = json_get(input, "edit_mode");
 
-	if (!file_tool_find(c->call, "notebook_path", &c->path, &c->target))
-		return false;
 	c->cell_name = json_str(json_get(input, "cell_id"), &c->call->arena);
 	c->edit.source = json_str(json_get(input, "new_source"), &c->call->arena);
 	c->edit.type = json_cstr(json_get(input, "cell_type"), &c->call->arena);
 	c->edit.verb = json_str_is(mode, "insert")   ? NOTEBOOK_INSERT
 		       : json_str_is(mode, "delete") ? NOTEBOOK_DELETE
 						     : NOTEBOOK_REPLACE;
+}
+
+/* Each check answers the call and returns false, or returns true. */
+static bool change_take_input(struct change *c)
+{
+	if (!file_tool_find(c->call, "notebook_path", &c->path, &c->target))
+		return false;
+	change_read(c);
 	if (c->edit.verb == NOTEBOOK_INSERT && !c->edit.type) {
 		tool_call_reject(c->call, "cell_type is needed when a cell is inserted.");
 		return false;
@@ -163,4 +170,33 @@ static void notebook_edit_start(struct tool_call *call)
 
 	if (change_take_input(&c) && change_find_cell(&c))
 		change_apply(&c);
+}
+
+/* The source of the cell, behind a hunk without lines that names it */
+static void notebook_edit_preview(struct tool_call *call, struct buf *out)
+{
+	CLEANUP(change_release) struct change c = { .call = call };
+	AUTO_BUF struct buf source = { 0 }, hunks = { 0 };
+	struct json_out w = json_out(out), inner = json_out(&hunks);
+	struct err err = { 0 };
+
+	change_read(&c);
+	if (text_file_load(call->file_target, &c.file, &err) < 0 || !c.file.exists ||
+	    notebook_open(&c.notebook, buf_str(&c.file.text), &err) < 0)
+		return;
+	c.edit.cell = c.cell_name.n ? notebook_find(&c.notebook, c.cell_name) : NULL;
+	if (!c.edit.cell && (c.cell_name.n || c.edit.verb != NOTEBOOK_INSERT))
+		return;
+	if (c.edit.verb != NOTEBOOK_INSERT)
+		notebook_add_text(&source, json_get(c.edit.cell, "source"));
+	line_diff_put(&inner, buf_str(&source), c.edit.verb == NOTEBOOK_DELETE ? STR("") : c.edit.source);
+	const char *what = c.edit.verb != NOTEBOOK_INSERT ? "cell "
+			   : c.cell_name.n                ? "a new cell behind "
+							  : "a new first cell";
+	const char *where = arena_printf(&call->arena, "%s" STR_FMT "%s", what, STR_ARG(c.cell_name),
+					 c.edit.verb == NOTEBOOK_DELETE ? " is deleted" : "");
+	json_putf(&w, "[{section:'%s', lines:[]}", where);
+	if (hunks.n > 2)
+		json_put_raw(&w, (struct str){ hunks.p + 1, hunks.n - 2 });
+	json_close(&w);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_render.c - foreign text on a terminal. */
 #include "test_cli.h"
-#include "face/cli/view.h"
+#include "face/screen/paint.h"
 
 TEST(nothing_that_acts_on_a_terminal_is_left_in_rendered_text)
 {

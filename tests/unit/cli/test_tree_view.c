@@ -92,15 +92,16 @@ TEST(a_line_never_reaches_the_last_column)
 		unsigned columns;
 		const char *line;
 	} table[] = {
-		{ 0, "  \n" },
+		{ 0, "\n" },
 		{ 3, "  \n" },
 		{ 10, "  Explore\n" },
-		{ 14, "  Explore: \xe2\x82\xac\n" },
-		{ 15, "  Explore: \xe2\x82\xacx\n" },
+		{ 13, "  Explore: \n" },
+		{ 14, "  Explore: \xe6\x97\xa5\n" },
+		{ 15, "  Explore: \xe6\x97\xa5x\n" },
 	};
 	struct tree_view t = { 0 };
 
-	tell(&t, CADRE_AGENT_STARTED, "\xe2\x82\xacxyz", "", 1);
+	tell(&t, CADRE_AGENT_STARTED, "\xe6\x97\xa5xyz", "", 1);
 	for (size_t i = 0; i < COUNT_OF(table); i++)
 		CHECK_CSTR(drawn(&t, table[i].columns), table[i].line);
 	agents_release(&t.agents);
@@ -148,7 +149,7 @@ TEST(colours_are_those_of_the_types_and_foreign_text_is_harmless)
 
 	tell(&t, CADRE_AGENT_STARTED, "x\033[2J", "", 1);
 
-	CHECK_CSTR(drawn(&t, 80), "  \033[36mExplore: x\\x1b[2J\033[0m\033[2m  0 turns, 0 tokens\033[0m\n");
+	CHECK_CSTR(drawn(&t, 80), "  \033[0;36mExplore: x\\x1b[2J\033[0;2m  0 turns, 0 tokens\033[0m\n");
 	agents_release(&t.agents);
 }
 

@@ -164,6 +164,8 @@ TEST(a_flush_writes_what_is_queued_without_the_loop)
 
 	CHECK_INT(read(st.read_fd, got, sizeof got), 4);
 	CHECK_CSTR(got, "last");
+	loop_run(st.loop); /* has nothing to do */
+	CHECK_INT(st.drained, 0);
 	stage_release(&st);
 }
 

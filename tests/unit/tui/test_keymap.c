@@ -85,6 +85,17 @@ TEST(every_default_key_is_written_as_it_is_found_and_does_one_thing)
 		}
 }
 
+TEST(letters_that_are_the_name_of_a_key_are_text)
+{
+	static const char *const words[] = { "up", "down", "tab", "end", "home", "enter", "esc", "delete", "space" };
+	struct keymap m = { 0 };
+	enum action action;
+
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		CHECK_INT(keymap_find(&m, PROMPT, text(words[i]), &action), KEYMAP_UNBOUND);
+	keymap_release(&m);
+}
+
 TEST(a_chord_is_an_action_and_one_that_leads_nowhere_is_none)
 {
 	struct keymap m = { 0 };
@@ -154,6 +165,7 @@ int test_keymap(void)
 {
 	return RUN_TESTS(T(keys_have_one_name_however_they_are_written),
 			 T(every_default_key_is_written_as_it_is_found_and_does_one_thing),
+			 T(letters_that_are_the_name_of_a_key_are_text),
 			 T(a_chord_is_an_action_and_one_that_leads_nowhere_is_none),
 			 T(the_file_adds_hides_and_cannot_take_the_way_out));
 }
