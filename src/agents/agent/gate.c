@@ -54,7 +54,8 @@ static bool matches_rule(void *data, struct str rule)
 	struct permission_verdict v = { 0 };
 	bool fits = true;
 
-	for (const struct permission *up = p; up && !alone.main_checkout; up = up->parent) { /* a copy is the same file */
+	for (const struct permission *up = p; up && !alone.main_checkout;
+	     up = up->parent) { /* a copy is the same file */
 		alone.write_root = up->write_root;
 		alone.main_checkout = up->main_checkout;
 	}

@@ -337,7 +337,8 @@ const char *models_credential(struct services *sv, const struct provider *p, str
 	bool literal = !helper && key && !str_has((struct str){ key->text, key->len }, STR("${"));
 	if (helper || key)
 		return arena_printf(a, "%s of providers.%s%s", helper ? "keyHelper" : "key", p->name,
-				    literal ? " (in the clear: \"${VARIABLE}\" or keyEnv keeps it out of the file)" : "");
+				    literal ? " (in the clear: \"${VARIABLE}\" or keyEnv keeps it out of the file)"
+					    : "");
 	if (p == &provider_anthropic)
 		return settings_get(sv->policy.settings, "apiKeyHelper", NULL) ? "apiKeyHelper" : "none";
 	if (p->local || p->base || !p->wire)
