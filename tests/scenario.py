@@ -27,7 +27,7 @@ Afterwards:
   == result has         of the result frame: PATH VALUE lines; PATH is a.0.b, * is every item, # the number of items;
                         VALUE is JSON
   == request N has      the same of the body of the N-th request of this run
-  == result lacks, == request N lacks     PATH must not exist, or PATH VALUE: must not have that value
+  == result lacks, == request N lacks     PATH must not exist, or PATH VALUE: must not have that value, nor any item of *
   == file is NAME       what a file holds now                          == no file NAME
   == check              Python that must not raise, for what the sections above cannot say. It has: asked(AGENT), bodies of the
                         requests of "main" or "ann@alpha"; metas, the meta files of agents by name; lines(NAME), the transcript of
@@ -309,7 +309,10 @@ class Test:
         for line in expected:
             path, _, value = line.partition(" ")
             actual = look_up(items[0], path.split("."))
-            holds = actual is not None and (not value or re.fullmatch(pattern(value.strip()), actual))
+            seen = [actual]
+            if how == "lacks" and "*" in path.split("."):  # none of them has it
+                seen += [json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in json.loads(actual or "[]")]
+            holds = actual is not None and (not value or any(re.fullmatch(pattern(value.strip()), text) for text in seen))
             if bool(holds) != (how == "has"):
                 wanted = "expected " if how == "has" else "not expected "
                 self.fail(f"line {section.line}: {what} {path}", [wanted + value, f"seen {actual}"])

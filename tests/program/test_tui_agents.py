@@ -78,10 +78,10 @@ def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
         with open(os.path.join(lab.work, "down"), "w") as f:
             f.write("now\n")
         s.until("    went on")
-        assert any("<agent-message from=\"user\">\nlook at the roots too" in json.dumps(b).encode().decode("unicode_escape")
-                   for b in lab.models[0].bodies()), lab.models[0].bodies()[-1]
         s.press("q")
         s.seen('Agent "Split it" finished')
+        assert any("<agent-message from=\"user\">\nlook at the roots too" in json.dumps(b).encode().decode("unicode_escape")
+                   for b in lab.models[0].bodies()), lab.models[0].bodies()[-1]
         s.press("C-t")
         s.until("0 run")
         s.until("Plan it")

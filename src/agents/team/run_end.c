@@ -413,6 +413,7 @@ static void release_tasks(struct team *t, struct agent_record *r, bool asked)
 
 void team_announce_gone(struct agent_record *r)
 {
+	static const enum event_kind kinds[] = { EVENT_AGENT_ENDED, EVENT_NOTIFICATION };
 	struct event_agent who = agent_record_who(r);
 	struct event_task task;
 
@@ -420,10 +421,12 @@ void team_announce_gone(struct agent_record *r)
 		return;
 	r->member->announced = false;
 	agent_record_event(r, &task);
-	r->tree->on_event(r->tree->data, &(struct event){ .kind = EVENT_AGENT_ENDED,
-							  .agent = &who,
-							  .task = &task,
-							  .is_error = end_state_info(r->state)->is_error });
+	for (size_t i = 0; i < COUNT_OF(kinds); i++)
+		r->tree->on_event(r->tree->data, &(struct event){ .kind = kinds[i],
+								  .agent = &who,
+								  .task = &task,
+								  .text = STR(""),
+								  .is_error = end_state_info(r->state)->is_error });
 	agent_record_note(r);
 	agent_tree_tasks_changed(r->tree);
 }
