@@ -178,6 +178,20 @@ def an_interrupt_leaves_what_is_typed(lab):
         leave(s)
 
 
+def keys_that_come_in_one_read_are_single_keys_where_letters_are_keys(lab):
+    """As over a slow line: a chord opens a view, q closes it, what follows is text; and words are text, also up and end."""
+    with screen(lab) as s:
+        ready(s)
+        s.send("\x18tqhello ")
+        s.until("❯ hello")
+        s.send("up")
+        s.until("❯ hello up")
+        s.send("\x01end")
+        s.until("❯ endhello up")
+        s.press("C-e", "C-u")
+        leave(s)
+
+
 def twelve_agents_are_seven_rows_and_the_second_is_stopped(lab):
     calls = "".join("  call Agent {\"description\": \"Wait %02d\", \"prompt\": \"wait %02d\", \"subagent_type\": \"general-purpose\", "
                     "\"run_in_background\": true}\n" % (i, i) for i in range(12))
@@ -603,7 +617,8 @@ def an_idle_prompt_does_nothing(lab):
 
 if __name__ == "__main__":
     main(keys_are_those_of_the_file, the_help_and_the_documentation_name_every_key, the_keys_of_the_prompt_do_what_they_say,
-         what_is_sent_now_interrupts_the_turn, an_interrupt_leaves_what_is_typed, twelve_agents_are_seven_rows_and_the_second_is_stopped,
+         what_is_sent_now_interrupts_the_turn, an_interrupt_leaves_what_is_typed,
+         keys_that_come_in_one_read_are_single_keys_where_letters_are_keys, twelve_agents_are_seven_rows_and_the_second_is_stopped,
          the_keys_of_vim_edit_and_the_mode_is_shown, five_thousand_letters_are_one_prompt_with_and_without_brackets,
          three_pasted_lines_are_one_request, a_line_of_ten_megabytes_and_broken_characters_are_pasted,
          megabytes_without_brackets_are_marks_and_one_prompt, images_and_pdf_files_that_are_dropped_are_sent,
