@@ -83,8 +83,9 @@ def run_work(count, latency_ms):
     with Modeld(work_story(count, latency_ms)) as m:
         m.env |= TEAMS
         run = Run([BUILD / "cadre", "-p", "--session-id", session, "Make a team"], m.cwd, m.env, 900)
-        heard = sum((deliveries(p) for p in session_files(m, session)), collections.Counter())
-        run.messages = sum(bool(re.fullmatch(r"[0-9a-f]{8}-[0-9a-f-]{27}", i)) for i in heard)
+        files = session_files(m, session)
+        heard = sum((deliveries(path) for path in files), collections.Counter())
+        run.messages = sum(heard[i] == 1 for path in files[1:] for _, i in sent_messages(path))
         run.doubled = sum(n > 1 for n in heard.values())
         tasks = m.path.glob(".claude/tasks/alpha/*.json")
         run.completed = sum(json.loads(p.read_text())["status"] == "completed" for p in tasks)

@@ -29,6 +29,10 @@ Afterwards:
   == request N has      the same of the body of the N-th request of this run
   == result lacks, == request N lacks     PATH must not exist, or PATH VALUE: must not have that value
   == file is NAME       what a file holds now                          == no file NAME
+  == check              Python that must not raise, for what the sections above cannot say. It has: asked(AGENT), bodies of the
+                        requests of "main" or "ann@alpha"; metas, the meta files of agents by name; lines(NAME), the transcript of
+                        "main" or of such an agent; heard(NAME), what it was given in messages, as text; texts(NAME), what it said;
+                        results(NAME, TOOL), in the order of the calls; agents, ids of who made requests ("": main); load(NAME), a JSON file; place(NAME), a path; frames; pid
 
 In what is expected ... stands for any text, a line that is only ... for any number of lines. Replaced everywhere: {work}
 {home} {config} {project} (where transcripts are) {cadre} (the program) {server}
@@ -50,6 +54,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import traceback
 
 from scenario_lines import (SHOWN, SHOWN_LINES, difference, event_line, frame_faults, lines_of, look_up, matches, pattern,
                             request_line, transcript_line)
@@ -63,7 +68,7 @@ HEADERS = [(name, re.compile(header + "$")) for name, header in (
     ("bytes", r"bytes (\S+)"), ("shell", "shell"), ("needs_root", "needs root"), ("run", "run"), ("args", "args"),
     ("stdin", "stdin"), ("env", "env"), ("signal", r"signal (\w+)"), ("exit", r"exit (\d+)"),
     ("text", r"(stdout|stderr)"), ("text_has", r"(stdout|stderr) (has|lacks)"), ("lines", r"(events|requests|transcript)"),
-    ("values", r"(result|request \d+) (has|lacks)"))]
+    ("values", r"(result|request \d+) (has|lacks)"), ("python", "check"))]
 PREPARATIONS = ("file", "bytes", "shell")
 ONCE = ("args", "stdin", "env", "signal", "exit")
 COMMANDS = PREPARATIONS + ONCE + ("model", "needs_root", "run")
@@ -196,6 +201,7 @@ class Test:
         with open(self.top / "stdin") as given, open(self.top / "stderr", "wb") as said:
             process = subprocess.Popen([self.programs["cadre"], *arguments], cwd=self.places["work"], env=self.env,
                                        stdin=given, stdout=subprocess.PIPE, stderr=said)
+        self.pid = process.pid
         timer = threading.Timer(LIMIT_S, process.kill)
         timer.start()
         try:
@@ -317,6 +323,33 @@ class Test:
     def check_no_file(self, section, _, name):
         if self.place(name).exists():
             self.fail(f"line {section.line}: file {name} exists")
+
+    def check_python(self, section, expected):
+        metas = {meta.get("name"): {"path": path, **meta} for path in self.places["project"].glob(self.sessions[-1] + "/subagents/*.meta.json")
+                 for meta in (json.loads(path.read_text()),)}
+
+        def lines(name):
+            path = metas[name]["path"] if name != "main" else self.places["project"] / (self.sessions[-1] + ".meta.json")
+            return [json.loads(line) for line in lines_of(path.with_name(path.name.replace(".meta.json", ".jsonl")).read_text())]
+
+        def blocks(name, role):
+            return [block for line in lines(name) if line["type"] == role for content in (line["message"]["content"],)
+                    for block in (content if isinstance(content, list) else [{"type": "text", "text": content}])]
+
+        def results(name, tool):
+            ids = [block["id"] for block in blocks(name, "assistant") if block["type"] == "tool_use" and block["name"] == tool]
+            found = {block["tool_use_id"]: block for block in blocks(name, "user") if block["type"] == "tool_result"}
+            return [found[i]["content"] for i in ids]
+        names = {"json": json, "re": re, "metas": metas, "lines": lines, "results": results, "frames": self.frames, "place": self.place,
+                 "pid": self.pid, "agents": {r["agent"] for r in self.requests}, "load": lambda name: json.loads(self.place(name).read_text()),
+                 "asked": lambda agent: [r["body"] for r in self.requests if r["agent"] == ("" if agent == "main" else agent)],
+                 "heard": lambda name: "\n".join(block["text"] for block in blocks(name, "user") if block["type"] == "text"),
+                 "texts": lambda name: [block["text"] for block in blocks(name, "assistant") if block["type"] == "text"]}
+        try:
+            exec(compile("\n" * section.line + "\n".join(expected), str(self.path), "exec"), names)
+        except Exception as error:
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            self.fail(f"line {at.lineno if at.filename == str(self.path) else section.line}: {type(error).__name__}", [str(error)])
 
     def play(self):
         with tempfile.TemporaryDirectory(prefix="cadre-test-") as top:

@@ -30,11 +30,11 @@ int tests_run(void)
 
 void folder_make(char dir[static FOLDER_MAX])
 {
-	static const char name[] = "/cadre-test-XXXXXX";
-	const char *tmp = getenv("TMPDIR");
+	const char *folders = getenv("TEST_FOLDERS"), *tmp = folders ?: getenv("TMPDIR");
+	const char *name = folders ? "/XXXXXX" : "/cadre-test-XXXXXX";
 	char real[PATH_MAX];
 
-	if (!tmp || !realpath(tmp, real) || strlen(real) + sizeof name > FOLDER_MAX)
+	if (!tmp || !realpath(tmp, real) || strlen(real) + strlen(name) >= FOLDER_MAX)
 		CHECK(realpath("/tmp", real));
 	snprintf(dir, FOLDER_MAX, "%s%s", real, name);
 	CHECK(mkdtemp(dir));

@@ -41,7 +41,7 @@ int tests_run(void); /* all that were added, as one TAP stream; returns 0 or 1 *
 
 enum { FOLDER_MAX = 64 };
 
-/* A directory of the test's own, below $TMPDIR if that is short enough, else below /tmp; no symbolic link is in its path. */
+/* A directory of the test's own, below $TEST_FOLDERS (tests/run sets it) or $TMPDIR if that is short enough, else below /tmp; no symbolic link is in its path. */
 void folder_make(char dir[static FOLDER_MAX]);
 void folder_remove(const char *dir);                    /* with everything in it */
 void file_put(const char *path, struct str text);       /* makes the directories as well */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A real tmux as a user has it, with a lead in one of its panes: for the tests of members in panes."""
+import functools
 import json
 import os
 import pathlib
@@ -71,6 +72,17 @@ class Terminal:
         self.pid = int(self.run("display-message", "-p", "-t", self.shell, "#{pane_pid}"))
         self.sees("\n>")
 
+    def begin(self, *args, **env):
+        """A lead, and the prompt that makes its team."""
+        self.lead("--teammate-mode", "auto", "--session-id", self.session, *args, **env)
+        self.type("Make a team")
+
+    def leave(self):
+        """The lead ends as a user ends it, and nothing is left."""
+        self.type("/exit")
+        until(lambda: not self.alive(self.pid), self.screen)
+        self.nothing_left()
+
     def screen(self, pane=None):
         return self.run("capture-pane", "-p", "-S", "-", "-t", pane or self.shell, check=False)
 
@@ -138,6 +150,7 @@ def members_rule(names, extra=""):
 
 def in_terminal(model, size=(160, 50), inside=True):
     def wrap(test):
+        @functools.wraps(test)
         def run(lab):
             terminal = Terminal(lab, model, inside=inside, size=size)
             try:
@@ -145,7 +158,6 @@ def in_terminal(model, size=(160, 50), inside=True):
             finally:
                 terminal.close()
                 lab.wait_for_nobody()
-        run.__name__ = test.__name__
         return run
     return wrap
 

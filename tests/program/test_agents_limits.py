@@ -350,13 +350,20 @@ def a_record_that_is_missing_or_broken_is_a_refusal(lab):
 
 
 def a_record_can_only_take_away(lab):
-    session = twenty.new_session()
-    lab.model(scenario(TOUCH, "wait"))
-    assert start(lab, session, {}).wait().code == 0
-    change_record(lab, session, lambda m: m["inheritedLimits"].update(ancestors=[{"mode": "bypassPermissions"}]))
-    done = lab.stream("--resume", session, *agents({}), "--disallowedTools=Bash(touch:*)", "Second question").wait()
-    assert done.code == 0, done
-    check_denied(lab, session, TOUCH)
+    """Neither a mode nor rules nor a directory that somebody wrote into it count."""
+    forged = ((lambda m: m["inheritedLimits"].update(ancestors=[{"mode": "bypassPermissions"}]), ("--disallowedTools=Bash(touch:*)",)),
+              (lambda m: m.update(requestedAllow=["Bash"]), ()), (lambda m: m.update(skill="../x", allow=["Bash"]), ()),
+              (lambda m: m.update(permissionMode="bypassPermissions", taskKind="in_process_teammate", team={}), ()))
+    for change, flags in forged:
+        session = twenty.new_session()
+        lab.model(scenario(TOUCH, "send"))
+        assert start(lab, session, {}).wait().code == 0
+        (pathlib.Path(lab.work) / "gone.txt").unlink()  # what it may do with its parent's rules
+        change_record(lab, session, change)
+        done = lab.stream("--resume", session, *agents({}), *flags, "Second question", env={"IS_SANDBOX": "1"}).wait()
+        assert done.code == 0, done
+        assert all(r.get("is_error") for r in results(lab, session, "Bash")[1:]), results(lab, session, "Bash")
+        assert not (pathlib.Path(lab.work) / "gone.txt").exists(), done
 
 
 def a_child_of_main_needs_no_record(lab):

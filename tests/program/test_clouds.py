@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Clouds: addresses, signatures, frames, credentials, pins."""
 import base64
+import hashlib
 import json
 import os
 import subprocess
+import time
 import urllib.parse
 import urllib.request
 
 from lab import main
-from mock import AWS_KEYS, Mock, cases, frame, front, gateway, message, pinned, signature_of
+from mock import AWS_KEYS, Mock, cases, frame, front, gateway, message, pinned, said, signature_of
 
 
 SCENARIO = """rule
@@ -150,6 +152,101 @@ def commands_of_the_settings_give_and_renew_aws_credentials(lab):
         assert f.read() == "x\nx\n" and done.out == "yes\n", done
     assert "Credential=AK2/" in kept[0]["headers"]["authorization"], kept[0]["headers"]
     assert "secret-value" not in done.err, done.err
+
+
+def the_project_of_vertex_is_that_of_the_account(lab):
+    """GCLOUD_PROJECT, the file of the account, then ANTHROPIC_VERTEX_PROJECT_ID; a name is escaped."""
+    mock = Mock(lambda n, r: message("yes"))
+    pinned(lab, "CLAUDE_CODE_USE_VERTEX", CLAUDE_CODE_SKIP_VERTEX_AUTH="1")
+    account = os.path.join(lab.folder, "account.json")
+    with open(account, "w", encoding="utf-8") as f:
+        json.dump({"type": "service_account", "project_id": "of-file"}, f)
+    lab.env.update(ANTHROPIC_VERTEX_BASE_URL=mock.url, ANTHROPIC_VERTEX_PROJECT_ID="of-variable")
+    for env, project in (({}, "of-variable"), ({"GOOGLE_APPLICATION_CREDENTIALS": account}, "of-file"),
+                         ({"GOOGLE_APPLICATION_CREDENTIALS": account, "GCLOUD_PROJECT": "of-gcloud"}, "of-gcloud")):
+        done = lab.cadre("-p", "--model", "claude-x;1@20251001", "hi", env=env)
+        assert done.out == "yes\n" and mock.seen[-1]["path"] == (
+            "/projects/%s/locations/us-east5/publishers/anthropic/models/claude-x%%3B1@20251001:streamRawPredict" % project), (done, mock.seen)
+
+
+def azure_takes_a_key_or_a_token(lab):
+    mock = Mock(lambda n, r: said("yes"))
+    lab.env["AZURE_OPENAI_BASE_URL"] = mock.url + "/openai/v1"
+    for env, header in (({"AZURE_OPENAI_API_KEY": "k"}, ("api-key", "k")), ({"AZURE_OPENAI_AD_TOKEN": "t", "AZURE_OPENAI_API_KEY": "k"}, ("authorization", "Bearer t"))):
+        done = lab.cadre("-p", "--provider", "azure", "--model", "d", "hi", env=env)
+        headers = mock.seen[-1]["headers"]
+        assert done.out == "yes\n" and [(h, headers[h]) for h in ("api-key", "authorization") if h in headers] == [header], (done, headers)
+
+
+def a_refresh_command_is_seen_by_who_must_log_in(lab):
+    """It may print an address and a code. All waiting requests wait for one login, whose lines come once."""
+    model = lab.model("rule\n  text yes")
+    login = os.path.join(lab.folder, "login")
+    keys = json.dumps({"AccessKeyId": "AK2", "SecretAccessKey": "s2"})
+    settings = json.dumps({"awsCredentialExport": "test -f %s && echo '%s'" % (login, keys),
+                           "awsAuthRefresh": "printf 'Open https://device.example\\n  and enter ' ; echo ABCD; touch %s; echo done >&2" % login})
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK")
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = model.url
+    done = lab.cadre("-p", "--settings", settings, "hi")
+    assert done.out == "yes\n" and sorted(done.err.splitlines()) == sorted(
+        "cadre: note: " + line for line in ("Open https://device.example", "and enter ABCD", "done")), done
+    done = lab.cadre("-p", "--settings", settings, "hi")
+    assert done.out == "yes\n" and not done.err, done
+
+
+def a_token_of_kubernetes_becomes_keys_of_a_role(lab):
+    model = lab.model("rule\n  text yes")
+    token = os.path.join(lab.folder, "token")
+    with open(token, "w", encoding="utf-8") as f:
+        f.write("ey/+=.token\n")
+    end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+    sts = Mock(lambda n, r: (200, {"content-type": "text/xml"}, """<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>
+        <AccessKeyId>ASIA1</AccessKeyId><SecretAccessKey>secret/+=</SecretAccessKey><SessionToken>session/+=</SessionToken>
+        <Expiration>%s</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>""" % end))
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", AWS_REGION="us-west-2", AWS_WEB_IDENTITY_TOKEN_FILE=token, AWS_ROLE_ARN="arn:aws:iam::1:role/r",
+           AWS_ENDPOINT_URL_STS=sts.url)
+    kept = []
+    cloud = front(model.url, kept)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = cloud.url
+    done = lab.cadre("-p", "hi")
+    assert done.out == "yes\n", done
+    assert dict(urllib.parse.parse_qsl(sts.seen[0]["raw"].decode())) == {
+        "Action": "AssumeRoleWithWebIdentity", "Version": "2011-06-15", "RoleArn": "arn:aws:iam::1:role/r", "RoleSessionName": "cadre",
+        "WebIdentityToken": "ey/+=.token"}, sts.seen
+    ours, given = signature_of(kept[-1], "secret/+=", "us-west-2", "bedrock", cloud.url[7:])
+    assert ours == given and kept[-1]["headers"]["x-amz-security-token"] == "session/+=" and len(sts.seen) == 1, kept[-1]["headers"]
+    done = lab.cadre("-p", "hi", env={"AWS_ENDPOINT_URL_STS": Mock(lambda n, r: (403, {}, "<Error/>")).url})
+    assert done.code == 1 and "no AWS credentials: status 403" in done.out, done
+    os.unlink(token)
+    done = lab.cadre("-p", "hi")
+    assert done.code == 1 and "the web identity of AWS cannot be read" in done.out, done
+
+
+def a_login_of_single_sign_on_needs_no_program(lab):
+    model = lab.model("rule\n  text yes")
+    cache = os.path.join(lab.home, ".aws", "sso", "cache")
+    os.makedirs(cache)
+    with open(os.path.join(lab.home, ".aws", "config"), "w", encoding="utf-8") as f:
+        f.write("[profile work]\nsso_session = corp\nsso_account_id = 123456789012\nsso_role_name = Dev/Ops\n[sso-session corp]\nsso_region = eu-west-1\n"
+                "[profile old]\nsso_start_url = https://d-1.example/start\nsso_region = eu-west-1\nsso_account_id = 1\nsso_role_name = r\n")
+    portal = Mock(lambda n, r: (200, {}, json.dumps({"roleCredentials": {
+        "accessKeyId": "ASIA2", "secretAccessKey": "s2", "sessionToken": "t2", "expiration": int((time.time() + 3600) * 1000)}})))
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", AWS_REGION="us-west-2", AWS_ENDPOINT_URL_SSO=portal.url, PATH="/usr/bin:/bin")
+    kept = []
+    cloud = front(model.url, kept)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = cloud.url
+    for profile, name in (("work", "corp"), ("old", "https://d-1.example/start")):
+        for hours, code in ((1, 0), (-1, 1)):
+            end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + hours * 3600))
+            with open(os.path.join(cache, hashlib.sha1(name.encode()).hexdigest() + ".json"), "w", encoding="utf-8") as f:
+                json.dump({"startUrl": "x", "region": "eu-west-1", "accessToken": "access-" + profile, "expiresAt": end}, f)
+            done = lab.cadre("-p", "hi", env={"AWS_PROFILE": profile})
+            assert done.code == code and (code or done.out == "yes\n"), (profile, done)
+        assert "aws sso login" in done.out, done
+        assert portal.seen[-1]["headers"]["x-amz-sso_bearer_token"] == "access-" + profile, portal.seen
+        ours, given = signature_of(kept[-1], "s2", "us-west-2", "bedrock", cloud.url[7:])
+        assert ours == given and kept[-1]["headers"]["x-amz-security-token"] == "t2", kept[-1]["headers"]
+    assert portal.seen[0]["path"] == "/federation/credentials?role_name=Dev%2FOps&account_id=123456789012" and len(portal.seen) == 2, portal.seen
 
 
 def mantle_and_the_platform_take_plain_messages(lab):

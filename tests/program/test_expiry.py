@@ -118,7 +118,7 @@ def a_credential_that_stays_refused_is_named_without_its_value(lab):
     lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = mock.url
     debug = os.path.join(lab.folder, "debug.log")
     keys = {"AccessKeyId": "AK1", "SecretAccessKey": SECRET + "1", "SessionToken": TOKEN + "1"}
-    settings = {"awsCredentialExport": "echo '%s'" % json.dumps(keys), "awsAuthRefresh": "echo %s; exit 0" % SECRET}
+    settings = {"awsCredentialExport": "echo '%s'" % json.dumps(keys), "awsAuthRefresh": "true"}
     with open(os.path.join(lab.folder, "settings.json"), "w", encoding="utf-8") as f:
         json.dump(settings, f)
     done = lab.cadre("-p", "--model", "claude-opus-5-5", "--debug-file", debug, "--settings",

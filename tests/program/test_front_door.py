@@ -98,8 +98,12 @@ def the_demonstration_needs_no_key_and_no_network_and_leaves_the_checkout_alone(
     assert "The team has done its work: two tasks, the second after the first." in done.out, done
     assert re.search(r"^#2 +completed +writer +- +Write the summary$", done.out, re.M), done
     assert "TaskUpdate: 2, addBlockedBy [\"1\"]" in done.err, done
-    (number,) = re.findall(r'"Count files" \(general-purpose\): SendMessage: writer: There are (\d+) files below src\.', done.err)
+    (number,) = re.findall(r'"counter" \(general-purpose\): SendMessage: writer: There are (\d+) files below src\.', done.err)
     assert "The tree below src has %s files, as counter found." % number in done.out, done
+    # who does what is said by the names that the text before it uses
+    for line in ('Agent "counter" begins (general-purpose)', 'agent "counter" (general-purpose): SendMessage: writer: There are %s files' % number,
+                 'agent "writer" (general-purpose): TaskUpdate: 2, status completed', 'Agent "writer" finished'):
+        assert line in done.err, (line, done.err)
     assert done.out.index("My task waits for task 1.") < done.out.index("There are %s files" % number), done
     assert not (demo / "config" / "teams" / "demo").exists()
     (tour,) = (demo / "repository").glob(".claude/worktrees/*/TOUR.md")

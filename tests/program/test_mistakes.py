@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A stranger's first hour: the blocks of docs/models.md as they stand there, and one line for each usual mistake."""
+import gzip
 import json
 import pathlib
 import re
@@ -72,7 +73,8 @@ def each_block_of_the_documentation_works_as_it_stands(lab):
         assert done.returncode == 0 and done.stdout == "yes\n", (script, done)
 
 
-# what is wrong: (arguments, environment, words of the one line, exit code)
+# What is wrong: (arguments, environment, words of the one line, exit code). A tuple in the environment is the answer of a server at that
+# address: status, body, and perhaps a path behind the address and headers.
 MISTAKES = {
     "no key": ((), {"ANTHROPIC_API_KEY": ""}, ("set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN",), 2),
     "no key of a vendor": (("--model", "deepseek/m-1"), {}, ("set DEEPSEEK_API_KEY",), 2),
@@ -108,6 +110,30 @@ MISTAKES = {
                              ("407", "the proxy of http_proxy wants a login"), 1),
     "no such host": ((), {"ANTHROPIC_BASE_URL": "http://llm.invalid"}, ("resolve host: llm.invalid", "ANTHROPIC_BASE_URL"), 1),
     "an unknown authority": ((), {"ANTHROPIC_BASE_URL": broken_tls}, ("certificate", "SSL_CERT_FILE or NODE_EXTRA_CA_CERTS"), 1),
+    "http for https": ((), {"ANTHROPIC_BASE_URL": lambda lab: broken_tls(lab).replace("https", "http")}, ("its address is that of ANTHROPIC_BASE_URL",), 1),
+    "https for http": ((), {"ANTHROPIC_BASE_URL": lambda lab: Mock(answer).url.replace("http", "https")}, ("no TLS is spoken at https://127", "is it http://?"), 1),
+    "no scheme": ((), {"ANTHROPIC_BASE_URL": "llm.example.com"}, ("ANTHROPIC_BASE_URL is not an address (http://... or https://...)",), 2),
+    "/v1 twice": ((), {"ANTHROPIC_BASE_URL": (404, '{"detail":"Not Found"}', "/v1")}, ("/v1 ends with /v1, which is added: leave it out",), 1),
+    "no /v1": (("--model", "openai/m-1"), {"OPENAI_BASE_URL": (404, '{"detail":"Not Found"}')}, ("addresses of chat servers usually end with /v1",), 1),
+    "a path without POST": (("--model", "openai/m-1"), {"OPENAI_BASE_URL": (405, '{"detail":"Method Not Allowed"}')}, ("usually end with /v1",), 1),
+    "a page of a gateway": ((), {"ANTHROPIC_BASE_URL": (404, "<html><title>404 Not Found</title></html>")},
+                            ("a web page answered", "404 Not Found", "its address is that of ANTHROPIC_BASE_URL"), 1),
+    "a login page": ((), {"ANTHROPIC_BASE_URL": (200, "<html><title>Sign in</title></html>")},
+                     ("a web page answered, of a proxy or a login: Sign in", "ANTHROPIC_BASE_URL"), 1),
+    "a login page of a chat server": (("--model", "openai/m-1"), {"OPENAI_BASE_URL": (200, "<html><title>Sign in</title></html>")},
+                                      ("a proxy or a login: Sign in", "OPENAI_BASE_URL"), 1),
+    "an empty answer": ((), {"ANTHROPIC_BASE_URL": (200, "")}, ("it is empty", "ANTHROPIC_BASE_URL"), 1),
+    "an error with status 200": ((), {"ANTHROPIC_BASE_URL": (200, '{"error":{"message":"no credits"}}')}, ("not an event stream: no credits",), 1),
+    "a redirection": ((), {"ANTHROPIC_BASE_URL": (302, "", "", {"location": "https://login.example.com/"})},
+                      ("it redirects to https://login.example.com/: ANTHROPIC_BASE_URL must name the final address",), 1),
+    "another API": (("--model", "openai/m-1"), {"OPENAI_BASE_URL": (200, message("x")[2], "", {"content-type": "text/event-stream"})},
+                    ("has no answer of this API", "OPENAI_BASE_URL"), 1),
+    "a model of Vertex that is not enabled": ((), {"CLAUDE_CODE_USE_VERTEX": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p-1", "CLAUDE_CODE_SKIP_VERTEX_AUTH": "1",
+                                                   "ANTHROPIC_VERTEX_BASE_URL": (404, '[{"error":{"code":404,"message":"Publisher Model was not found","status":"NOT_FOUND"}}]')},
+                                              ("has Model Garden enabled it for the project p-1?", "CLOUD_ML_REGION"), 1),
+    "no role at Vertex": ((), {"CLAUDE_CODE_USE_VERTEX": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p-1", "CLAUDE_CODE_SKIP_VERTEX_AUTH": "1",
+                               "ANTHROPIC_VERTEX_BASE_URL": (403, '[{"error":{"code":403,"message":"Permission denied","status":"PERMISSION_DENIED"}}]')},
+                          ("needs the role Vertex AI User in the project p-1",), 1),
     "a helper that fails": (("--settings", '{"apiKeyHelper":"echo locked >&2; exit 3"}'), {"ANTHROPIC_API_KEY": ""},
                             ("apiKeyHelper failed: exit code 3: locked",), 1),
 }
@@ -119,7 +145,8 @@ def each_mistake_is_told_in_one_line_with_the_next_step(lab):
         given = {}
         for name, value in env.items():
             if isinstance(value, tuple):
-                given[name] = Mock(lambda n, r, value=value: (value[0], {}, value[1])).url
+                status, body, path, headers = value + ("", {})[len(value) - 2:]
+                given[name] = Mock(lambda n, r, a=(status, headers, body): a).url + path
             else:
                 given[name] = value(lab) if callable(value) else value
         done = lab.cadre("-p", *args, "hi", env={**usual, **given})
@@ -127,5 +154,75 @@ def each_mistake_is_told_in_one_line_with_the_next_step(lab):
         assert done.code == code and len(lines) == 1 and all(w in lines[0] for w in words), (mistake, done)
 
 
+# What servers and gateways do that is no mistake: (status, headers, body) of an answer that says yes
+WHOLE_CHAT = json.dumps({"id": "x", "choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1, "completion_tokens": 1}})
+WHOLE_MESSAGE = json.dumps({"type": "message", "id": "msg_1", "role": "assistant", "model": "claude-m", "content": [{"type": "text", "text": "yes"}],
+                            "stop_reason": "end_turn", "usage": {"input_tokens": 7, "output_tokens": 1}})
+JSON, STREAM = {"content-type": "application/json"}, {"content-type": "text/event-stream"}
+HABITS = {
+    "a whole answer of chat completions": ("chat", (200, JSON, WHOLE_CHAT)),
+    "a whole answer of the Messages API": ("messages", (200, JSON, WHOLE_MESSAGE)),
+    "a whole answer of Vertex": ("vertex", (200, JSON, WHOLE_MESSAGE)),
+    "a stream that says it is JSON": ("chat", (200, JSON, said("yes")[2])),
+    "a stream without a type": ("messages", (200, {}, message("yes")[2])),
+    "compressed": ("chat", (200, {**STREAM, "content-encoding": "gzip"}, gzip.compress(said("yes")[2].encode()))),
+    "compressed, at the Messages API": ("messages", (200, {**STREAM, "content-encoding": "gzip"}, gzip.compress(message("yes")[2].encode()))),
+    "blank lines and comments first": ("chat", (200, {}, "\n\n: keep-alive\n\n" + said("yes")[2])),
+    "no last line end": ("chat", (200, STREAM, said("yes")[2].replace("data: [DONE]", "").rstrip())),
+}
+
+
+class Drip(Mock):
+    """Sends the body in chunks of one byte."""
+
+    def __init__(self, reply):
+        super().__init__(reply)
+        handler = self.server.RequestHandlerClass
+
+        class Dripping(handler):
+            def send_header(self, name, value):
+                super().send_header("transfer-encoding" if name == "content-length" else name, "chunked" if name == "content-length" else value)
+
+            def end_headers(self):
+                super().end_headers()
+                out = self.wfile
+
+                class Pieces:
+                    def write(self, body):
+                        for i in range(len(body)):
+                            out.write(b"1\r\n" + body[i:i + 1] + b"\r\n")
+                        out.write(b"0\r\n\r\n")
+
+                    flush, closed, close = out.flush, False, out.close
+
+                self.wfile = Pieces()
+
+            def finish(self):
+                pass
+
+        self.server.RequestHandlerClass = Dripping
+
+
+def what_servers_do_otherwise_is_understood(lab):
+    """Also with each byte in a piece of its own."""
+    for habit, (wire, reply) in HABITS.items():
+        for kind in (Mock, Drip):
+            url = kind(lambda n, r, reply=reply: reply).url
+            env = {"OPENAI_BASE_URL": url, "ANTHROPIC_BASE_URL": url, "CLAUDE_CODE_MAX_RETRIES": "0"}
+            if wire == "vertex":
+                env.update(CLAUDE_CODE_USE_VERTEX="1", ANTHROPIC_VERTEX_PROJECT_ID="p-1", CLAUDE_CODE_SKIP_VERTEX_AUTH="1", ANTHROPIC_VERTEX_BASE_URL=url)
+            done = lab.cadre("-p", *(("--model", "openai/m1") if wire == "chat" else ()), "hi", env=env)
+            assert done.code == 0 and done.out == "yes\n", (habit, kind, done)
+
+
+def the_whole_address_of_an_api_is_taken_too(lab):
+    server = Mock(answer)
+    done = lab.cadre("-p", "--model", "openai/m1", "hi", env={"OPENAI_BASE_URL": server.url + "/v1/chat/completions/"})
+    assert done.out == "yes\n" and server.seen[-1]["path"] == "/v1/chat/completions", (done, server.seen)
+    done = lab.cadre("-p", "hi", env={"ANTHROPIC_BASE_URL": server.url + "/v1/messages"})
+    assert done.out == "yes\n" and server.seen[-1]["path"] == "/v1/messages", (done, server.seen)
+
+
 if __name__ == "__main__":
-    main(each_block_of_the_documentation_works_as_it_stands, each_mistake_is_told_in_one_line_with_the_next_step)
+    main(each_block_of_the_documentation_works_as_it_stands, each_mistake_is_told_in_one_line_with_the_next_step,
+         what_servers_do_otherwise_is_understood, the_whole_address_of_an_api_is_taken_too)

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from lab import main
-from mock import SSE, Mock, call, cases, chunks, delta, events, message, message_item, said
+from mock import AWS_KEYS, SSE, Mock, call, cases, chunks, delta, events, message, message_item, said
 
 
 # ---- the catalog
@@ -83,6 +83,41 @@ def a_catalog_changes_prices_without_a_release_and_a_changed_one_is_refused(lab)
     lab.env.pop("X", None)
     done = lab.cadre("models", "update", file)
     assert done.code == 1 and "modelCatalogKeys" in done.err, done
+
+
+def a_catalog_of_models_dev_is_taken_with_what_models_can_do(lab):
+    """Prices, tiers and windows; a model without images or tools; a member for reasoning. What is out of bounds is left out."""
+    folder, key = maker(lab.folder)
+    tier = {"input": 4, "output": 15, "cache_read": 0.4, "tier": {"type": "context", "size": 272000}}
+    source = {"openai": {"id": "openai", "env": ["X"], "models": {
+        "gpt-8": {"id": "gpt-8", "name": "x", "tool_call": True, "reasoning": True, "cost": {"input": 2, "output": 10, "cache_read": 0.2, "tiers": [tier]},
+                  "limit": {"context": 1050000, "input": 922000, "output": 128000}, "modalities": {"input": ["text", "image", "pdf"], "output": ["text"]}},
+        "plain": {"tool_call": {"supported": False}, "limit": {"context": 32000, "output": 4000}, "modalities": {"input": ["text"]}, "interleaved": {
+            "field": "reasoning_content"}},
+        "dear": {"cost": {"input": 2000, "output": 1}}}}, "google": {"models": {"gemini-9": {"cost": {"input": 1, "output": 2, "context_over_200k": {
+            "input": 2, "output": 3}}, "interleaved": True}}}, "unknown": {"models": {"m": {}}}}
+    api, file = os.path.join(lab.folder, "api.json"), os.path.join(lab.folder, "models.json")
+    with open(api, "w", encoding="utf-8") as f:
+        json.dump(source, f)
+    made = subprocess.run([os.path.join(os.path.dirname(SIGN), "make-catalog.py"), api], capture_output=True, check=True, text=True)
+    assert made.stderr == "openai/dear is left out: a price is missing, or not between 0 and 1000\n", made
+    with open(file, "w", encoding="utf-8") as f:
+        f.write(signed(json.loads(made.stdout), folder))
+    settings = ("--settings", json.dumps({"modelCatalogKeys": [key]}))
+    done = lab.cadre("models", "update", file, *settings)
+    assert done.code == 0 and "3 models" in done.out, done
+    mock = Mock(lambda n, r: said("yes"))
+    lab.env.update(OPENAI_BASE_URL=mock.url + "/v1")
+    shown = json.loads(lab.cadre("models", "show", "openai/gpt-8", "--json", *settings).out)
+    assert shown["price"]["output"] == 10 and shown["tiers"][0]["above"] == 272000 and shown["context"] == 1050000 and not shown["quirks"], shown
+    shown = json.loads(lab.cadre("models", "show", "openai/plain", "--json", *settings).out)
+    assert sorted(shown["quirks"]) == ["echo", "noDocuments", "noImages"] and shown["context"] == 32000, shown
+    shown = json.loads(lab.cadre("models", "show", "gemini/gemini-9", "--json", *settings, env={"GEMINI_API_KEY": "k"}).out)
+    assert shown["tiers"][0]["above"] == 200000 and shown["tiers"][0]["price"]["output"] == 3, shown
+    done = lab.cadre("-p", "hi", "--model", "openai/plain", *settings)
+    assert done.code == 1 and "plain cannot call tools (by the catalog): take a model that can" in done.out and not mock.seen, done
+    done = lab.cadre("-p", "hi", "--model", "openai/plain", "--tools", "", *settings)
+    assert done.out == "yes\n" and len(mock.seen) == 1, done
 
 
 # ---- cadre models test
@@ -166,6 +201,15 @@ def every_model_of_the_settings_is_tested(lab):
     assert "the credential is refused" in lines[2] and "set NOT_SET" in lines[3], lines
 
 
+def a_key_in_the_clear_is_named(lab):
+    for key, clear in (("k-1", True), ("${LAB_KEY}", False)):
+        own = {"lab": {"wire": "chat", "baseUrl": "http://127.0.0.1:9", "key": key}}
+        done = lab.cadre("models", "show", "lab/m1", "--json", "--settings", json.dumps({"providers": own}), env={"LAB_KEY": "k-2"})
+        shown = json.loads(done.out)["credential"]
+        assert shown.startswith("key of providers.lab") and ("in the clear" in shown) == clear, shown
+        assert "k-1" not in done.out and "k-2" not in done.out, done
+
+
 def a_server_is_asked_for_its_list(lab):
     """Each API has its own path; a window in the list counts."""
     rows = (("chat", "/models", {"data": [{"id": "m-1", "context_length": 9999}, {"id": "m-2"}]}),
@@ -178,6 +222,13 @@ def a_server_is_asked_for_its_list(lab):
         listed = {m["model"]: m for m in json.loads(done.out)["models"]}
         assert list(listed) == ["lab/m-1", "lab/m-2"] and "k1" in json.dumps(mock.seen[0]["headers"]), (wire, done)
         assert wire == "gemini" or (listed["lab/m-1"]["context"], listed["lab/m-1"]["windowSource"]) == (9999, "asked"), listed
+    profiles = Mock(lambda n, r: (200, {}, json.dumps({"inferenceProfileSummaries": [{"inferenceProfileId": name} for name in (
+        "us.anthropic.claude-opus-5-5", "us.amazon.nova-pro-v1:0")]})))
+    done = lab.cadre("models", "list", "bedrock", "--ask", "--json", env={**AWS_KEYS, "AWS_ENDPOINT_URL_BEDROCK": profiles.url})
+    listed = {m["model"]: m for m in json.loads(done.out)["models"]}
+    assert listed["bedrock/us.anthropic.claude-opus-5-5"]["priceSource"] == "built in" and not any("nova" in m for m in listed), done
+    request = profiles.seen[0]
+    assert request["path"] == "/inference-profiles?type=SYSTEM_DEFINED&maxResults=1000" and "bedrock/aws4_request" in request["headers"]["authorization"], request
     down = json.dumps({"providers": {"lab": {"wire": "chat", "baseUrl": "http://127.0.0.1:9"}}})
     done = lab.cadre("models", "list", "lab", "--ask", "--settings", down)
     assert done.code == 1 and "lab does not list its models: " in done.err, done

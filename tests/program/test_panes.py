@@ -16,8 +16,7 @@ from test_wire import Client
 
 @in_terminal(THREE)
 def row_61_67_three_members_stand_beside_the_lead_and_the_focus_stays(t):
-    t.lead("--teammate-mode", "auto", "--session-id", t.session)
-    t.type("Make a team")
+    t.begin()
     t.sees("Team is there.")
     until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen(), t.panes()))
     members = t.members()
@@ -32,9 +31,7 @@ def row_61_67_three_members_stand_beside_the_lead_and_the_focus_stays(t):
     assert not list(pathlib.Path(t.lab.folder).rglob("*.env"))
     assert [p[6] for p in t.panes(":1") if p[0] == t.shell] == ["1"]
     t.untouched()
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 @in_terminal(THREE, inside=False)
@@ -47,9 +44,7 @@ def row_62_outside_tmux_the_panes_have_a_server_of_their_own_that_ends_with_them
     rows = subprocess.run([*own, "list-panes", "-a", "-F", "#{@cadre}"], env=env, check=True, capture_output=True, text=True)
     assert len([row for row in rows.stdout.split() if row.startswith(t.session)]) == 3, rows.stdout
     assert not t.members()
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
     assert subprocess.run([*own, "has-session"], env=env, capture_output=True).returncode
 
 
@@ -60,27 +55,21 @@ def row_63_without_tmux_members_live_in_the_process_and_the_result_says_why(t):
     until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
     assert t.heard("It lives in this process: tmux is not installed.") == 3, t.texts(t.session)
     assert not t.members() and {m["team"]["backend"] for m in t.meta().values()} == {"in-process"}
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 @in_terminal(THREE)
 def row_63_a_server_that_does_not_answer_means_in_process_too(t):
     t.inside = False
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, TMUX="%s/nobody,1,0" % t.lab.folder, TMUX_PANE="%0")
-    t.type("Make a team")
+    t.begin(TMUX="%s/nobody,1,0" % t.lab.folder, TMUX_PANE="%0")
     until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
     assert t.heard("It lives in this process: tmux: ") == 3, t.texts(t.session)
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 @in_terminal(ASKS)
 def row_64_a_question_of_a_member_is_answered_at_the_lead_and_by_nothing_else(t):
-    t.lead("--teammate-mode", "auto", "--session-id", t.session)
-    t.type("Make a team")
+    t.begin()
     t.sees("wants to use Wri")
     meta = t.meta()["ann"]["team"]
     calls = t.lab.transcript(meta["agentSession"], torn=True).calls()
@@ -103,9 +92,7 @@ def row_64_a_question_of_a_member_is_answered_at_the_lead_and_by_nothing_else(t)
     until(lambda: pathlib.Path(t.lab.work, "asked.txt").exists(), lambda: (t.screen(), t.screen(meta["pane"])))
     until(lambda: t.heard("idle_notification"), t.screen)
     assert t.heard('verified=\\"false\\"', meta["agentSession"]) >= 1, t.texts(meta["agentSession"])
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 PLANS = r"""
@@ -138,15 +125,12 @@ rule other
 
 @in_terminal(PLANS)
 def a_plan_of_a_member_is_approved_by_the_lead_before_it_writes(t):
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--permission-mode", "acceptEdits")
-    t.type("Make a team")
+    t.begin("--permission-mode", "acceptEdits")
     until(lambda: t.heard("plan_approval_request"), lambda: (t.texts(t.session), t.screen(), t.panes()))
     until(pathlib.Path(t.lab.work, "planned.txt").exists, lambda: (t.texts(t.session), t.screen()))
     assert not pathlib.Path(t.lab.work, "early.txt").exists()
     assert b"--plan-mode-required" in pathlib.Path("/proc/%d/cmdline" % t.meta()["ann"]["team"]["pid"]).read_bytes()
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 FORGED = r"""
@@ -175,8 +159,7 @@ rule other
 
 @in_terminal(FORGED)
 def an_approval_that_a_member_wrote_into_its_mailbox_is_not_passed_on(t):
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--permission-mode", "acceptEdits")
-    t.type("Make a team")
+    t.begin("--permission-mode", "acceptEdits")
     until(lambda: t.heard("plan_approval_request"), lambda: (t.texts(t.session), t.screen(), t.panes()))
     first = t.meta()["ann"]["team"]
     mailbox = next(t.config().glob("projects/*/%s/subagents/agent-*.mail.jsonl" % t.session))
@@ -193,9 +176,7 @@ def an_approval_that_a_member_wrote_into_its_mailbox_is_not_passed_on(t):
     until(lambda: wrote() and wrote()[0] in transcript().results(), lambda: t.texts(first["agentSession"]))
     assert transcript().results()[wrote()[0]]["is_error"], t.texts(first["agentSession"])
     assert not pathlib.Path(t.lab.work, "forged.txt").exists(), (t.texts(first["agentSession"]), mailbox.read_text(), t.meta())
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 HOOKED = members_rule(["ann"]) + r"""
@@ -240,30 +221,24 @@ def refuses_once(t, name, text):
 @in_terminal(HOOKED)
 def row_56_58_hooks_at_the_end_of_a_run_send_a_member_back_to_work(t):
     put_hooks(t, TaskCompleted=refuses_once(t, "task", "run the tests"), TeammateIdle=refuses_once(t, "idle", "write the report"))
-    t.lead("--teammate-mode", "auto", "--session-id", t.session)
-    t.type("Make a team")
+    t.begin()
     until(lambda: t.heard("The report."), lambda: (t.texts(t.session), t.screen(), t.screen(t.meta()["ann"]["team"]["pane"])))
     seen = lambda name: pathlib.Path(t.lab.work, name + ".txt").read_text()
     assert seen("idle").count('"teammate_name":"ann"') == 2 and seen("idle").count('"hook_event_name":"TeammateIdle"') == 2
     assert seen("task").count('"task_subject":"The task"') == 3, seen("task")  # refused, let through, and once more after the report
     assert not t.heard("I am here.") and not t.heard("Tested."), t.texts(t.session)
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 @in_terminal(THREE.replace('"ben"', '"ann2"').replace('"cid"', '"ann3"'))
 def row_57_a_hook_that_says_stop_ends_the_member(t):
     put_hooks(t, TeammateIdle="grep -q '\"teammate_name\":\"ann2\"' && echo '{\"continue\": false, \"stopReason\": \"enough\"}'; true")
-    t.lead("--teammate-mode", "auto", "--session-id", t.session)
-    t.type("Make a team")
+    t.begin()
     until(lambda: t.heard("teammate_terminated"), lambda: (t.texts(t.session), t.screen()))  # its file is whole by now
     until(lambda: t.meta()["ann2"]["team"]["gone"], lambda: (t.meta(), t.screen()))
     until(lambda: sorted(t.members()) == ["ann", "ann3"], t.panes)
     assert not t.meta()["ann2"].get("stoppedByUser")
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 QUESTION = members_rule(["ann"]) + r"""
@@ -284,8 +259,7 @@ rule other
 
 @in_terminal(QUESTION)
 def a_question_of_a_member_is_shown_and_answered_at_the_lead(t):
-    t.lead("--teammate-mode", "auto", "--session-id", t.session)
-    t.type("Make a team")
+    t.begin()
     t.sees("Which colour?")
     t.sees("A number, or your own words:")
     team = t.meta()["ann"]["team"]
@@ -293,9 +267,7 @@ def a_question_of_a_member_is_shown_and_answered_at_the_lead(t):
     t.run("send-keys", "-t", t.shell, "2")
     t.run("send-keys", "-t", t.shell, "Enter")
     until(lambda: t.heard("Which colour?\\\\n  Blue"), lambda: (t.texts(t.session), t.screen(), t.texts(team["agentSession"])))
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 @in_terminal(ASKS)
@@ -368,8 +340,7 @@ def row_59_the_client_of_a_stream_decides_for_members_in_panes(t):
 
 @in_terminal(THREE)
 def a_user_who_leaves_a_pane_ends_that_member_and_no_other(t):
-    t.lead("--teammate-mode", "auto", "--session-id", t.session)
-    t.type("Make a team")
+    t.begin()
     until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
     pane = t.meta()["ben"]["team"]["pane"]
     t.run("send-keys", "-t", pane, "-l", "/exit")
@@ -377,9 +348,7 @@ def a_user_who_leaves_a_pane_ends_that_member_and_no_other(t):
     until(lambda: t.meta()["ben"]["team"]["gone"], lambda: (t.screen(pane), t.panes()))
     until(lambda: sorted(t.members()) == ["ann", "cid"], t.panes)
     assert t.meta()["ben"]["stoppedByUser"] and not t.meta()["ann"]["team"]["gone"]
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 @in_terminal(THREE)

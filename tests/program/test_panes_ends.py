@@ -49,8 +49,7 @@ def row_65_a_killed_member_is_started_again_once_and_no_call_runs_twice(t):
     ran = pathlib.Path(t.lab.work, "ran")
     lines = lambda: ran.read_text().split() if ran.exists() else []
     task = t.config() / "tasks" / ("session-" + t.session[:8]) / "1.json"
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--dangerously-skip-permissions", IS_SANDBOX="1")
-    t.type("Make a team")
+    t.begin("--dangerously-skip-permissions", IS_SANDBOX="1")
     until(lambda: lines() == ["one"], lambda: (t.screen(), t.panes(), t.screen(t.meta()["ann"]["team"]["pane"]), t.texts(t.meta()["ann"]["team"]["agentSession"])))
     assert json.loads(task.read_text())["owner"] == "ann"
     first = t.meta()["ann"]["team"]
@@ -65,9 +64,7 @@ def row_65_a_killed_member_is_started_again_once_and_no_call_runs_twice(t):
     assert t.meta()["ann"]["team"]["gone"] and json.loads(task.read_text()).get("owner", "") == ""
     assert json.loads(task.read_text())["status"] == "pending"
     until(lambda: not t.members(), t.panes)
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
     assert lines() == ["one", "two"]
 
 
@@ -97,8 +94,7 @@ rule ben
 @in_terminal(LEAD_KILLED)
 def row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_with_it(t):
     alone = ("--settings", '{"teams": {"suspendAfterMs": 2000}}')
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, *alone)
-    t.type("Make a team")
+    t.begin(*alone)
     until(lambda: t.heard("Report of ann.") and t.heard("Report of ben."), lambda: (t.texts(t.session), t.screen()))
     assert not t.heard("Report of cid.")
     before = t.meta()
@@ -115,18 +111,27 @@ def row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_wit
     for name in ("ann", "ben", "cid"):
         assert t.meta()[name]["team"]["agentSession"] == before[name]["team"]["agentSession"]
         assert t.heard("Report of %s." % name) == 1, (name, t.texts(t.session))
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
+
+
+@in_terminal(members_rule(["ann"]) + "rule other\n  text Report of a member.\n")
+def row_66_by_default_an_idle_member_ends_thirty_seconds_after_its_lead(t):
+    t.begin()
+    until(lambda: t.heard("Report of a member."), lambda: (t.texts(t.session), t.screen()))
+    until(lambda: t.meta()["ann"]["team"].get("pid"), t.meta)
+    os.kill(t.pid, signal.SIGKILL)
+    killed = time.monotonic()
+    until(lambda: not t.members(), t.panes, 60)
+    assert 29 < time.monotonic() - killed < 35, time.monotonic() - killed
+    t.nothing_left(killed=True)
 
 
 @in_terminal(THREE)
 def a_lead_that_is_killed_before_it_marked_a_pane_leaves_none(t):
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", '{"teams": {"suspendAfterMs": 500}}',
+    t.begin("--settings", '{"teams": {"suspendAfterMs": 500}}',
            CADRE_CRASH_AT="pane_recorded:1")
-    t.type("Make a team")
     until(lambda: not t.alive(t.pid), t.screen)
-    assert [p for p in t.panes() if p[0] not in t.users and not p[3]], t.panes()  # it stands there without a mark
+    assert [m for m in t.meta().values() if m["team"].get("pane")], t.meta()  # it was made, and has no mark
     t.nothing_left(killed=True)
 
 
@@ -159,8 +164,7 @@ rule other
 @in_terminal(HERE)
 def a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process(t):
     allowed = ["--settings", '{"permissions": {"allow": ["Bash"]}, "teams": {"suspendAfterMs": 500}}']
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, *allowed)
-    t.type("Make a team")
+    t.begin(*allowed)
     ran = pathlib.Path(t.lab.work, "ran")
     until(lambda: t.heard("Report of ann.") and ran.exists() and ran.read_text(), lambda: (t.texts(t.session), t.screen()))
     sessions = {name: t.meta()[name]["team"]["agentSession"] for name in ("ann", "ben")}
@@ -177,9 +181,7 @@ def a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process(t):
     (whole,) = [text for text in (p.read_text() for p in t.config().glob("projects/*/%s/subagents/agent-*.jsonl" % t.session))
                 if "The second report." in text]
     assert "Task of ann." in whole and sessions["ann"] in whole  # one history
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 EIGHT = ["m%d" % i for i in range(1, 9)]
@@ -258,9 +260,7 @@ def eight_members_from_their_start_to_their_shutdown_leave_nothing(t):
         assert t.heard("Report of m%d." % i) == 1 or (i == 4 and not t.heard("Report of m4.")), (i, t.texts(t.session))
     assert t.heard("\\nword-four\\n") == 1 and ran.read_text() == "one\n", (ran.read_text(), t.texts(t.session))
     until(lambda: not t.members(), t.panes)
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 def false_tmux(t, body):
@@ -280,25 +280,19 @@ SHORT = json.dumps({"teams": {"paneStartMs": 1000}})
 def a_member_that_does_not_join_in_time_fails_and_the_lead_hears_why(t):
     path = false_tmux(t, 'n=0; for w in "$@"; do [ "$w" = -- ] && break; n=$((n+1)); done\n'
                       'i=0; for w in "$@"; do shift; [ $i -lt $n ] && set -- "$@" "$w"; i=$((i+1)); done; exec $real "$@" -- sleep 600')
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", SHORT, PATH=path)
-    t.type("Make a team")
+    t.begin("--settings", SHORT, PATH=path)
     until(lambda: t.heard("did not join this session within 1000 ms (setting teams.paneStartMs)"), lambda: (t.texts(t.session), t.screen()))
     until(lambda: not t.members(), t.panes)
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 @in_terminal(THREE)
 def row_63_a_tmux_that_hangs_means_in_process_too(t):
     path = false_tmux(t, "exec sleep 600")
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", SHORT, PATH=path)
-    t.type("Make a team")
+    t.begin("--settings", SHORT, PATH=path)
     until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
     assert t.heard("It lives in this process: tmux did not answer within 1000 ms") == 3, t.texts(t.session)
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 @in_terminal(THREE)
@@ -313,9 +307,7 @@ def row_63_a_tmux_that_is_too_old_means_in_process_too(t):
     until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
     assert t.heard("It lives in this process: tmux 3.1c is too old, 3.2 or newer is needed") == 3, t.texts(t.session)
     assert not pathlib.Path(t.lab.work, "used").exists()
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 @in_terminal(CRASH)
@@ -344,9 +336,8 @@ def a_process_that_ends_before_its_pane_is_marked_leaves_no_pane(t):
     (tools / "tmux").write_text("#!/bin/sh\ncase \" $* \" in *\" @cadre \"*) touch %s; until [ -e %s ]; do sleep 0.02; done;; esac\nexec %s \"$@\"\n"
                                 % (marking, go, shutil.which("tmux")))
     (tools / "tmux").chmod(0o755)
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", '{"teams": {"restartPanes": 0}}',
+    t.begin("--settings", '{"teams": {"restartPanes": 0}}',
            PATH="%s:%s" % (tools, os.environ["PATH"]))
-    t.type("Make a team")
     until(marking.exists, t.screen)
     (pid,) = [int(pane[1]) for pane in t.panes() if pane[0] not in t.users]
     os.kill(pid, signal.SIGKILL)
@@ -354,9 +345,7 @@ def a_process_that_ends_before_its_pane_is_marked_leaves_no_pane(t):
     until(lambda: t.meta()["ann"]["team"]["gone"], t.meta)
     go.touch()
     until(lambda: not [pane for pane in t.panes() if pane[0] not in t.users], t.panes)
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 RECEIVED = ("line_torn", "line_written", "block_recorded", "call_started", "call_ended", "result_recorded", "request_before_send",
@@ -424,8 +413,7 @@ BASH = json.dumps({"permissions": {"allow": ["Bash"]}})
 
 @in_terminal(STORED)
 def row_30_a_message_to_a_pane_outlives_the_database(t):
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", BASH)
-    t.type("Make a team")
+    t.begin("--settings", BASH)
     until(pathlib.Path(t.lab.work, "begun").exists, t.screen)
     t.type("Send it")
     until(lambda: t.heard("Message sent to ann"), lambda: (t.texts(t.session), t.screen()))
@@ -442,15 +430,12 @@ def row_30_a_message_to_a_pane_outlives_the_database(t):
     until(lambda: t.heard("\\nsecond-task\\n", session), lambda: (t.texts(session), t.screen()))
     until(lambda: t.heard("idle_notification"), lambda: t.texts(t.session))
     assert t.heard("\\nsecond-task\\n", session) == 1
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 @in_terminal(STORED)
 def row_31_a_message_to_a_pane_does_not_wait_for_a_database_that_is_locked(t):
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", BASH)
-    t.type("Make a team")
+    t.begin("--settings", BASH)
     until(pathlib.Path(t.lab.work, "begun").exists, t.screen)
     database = next(t.config().rglob("state.db"))
     with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as db:
@@ -464,15 +449,12 @@ def row_31_a_message_to_a_pane_does_not_wait_for_a_database_that_is_locked(t):
         until(lambda: t.heard("idle_notification"), lambda: t.texts(t.session))
         db.execute("ROLLBACK")
     assert t.heard("\\nsecond-task\\n", session) == 1
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 @in_terminal(STORED)
 def row_33_for_a_member_in_a_pane_so_much_waits_as_for_any_other(t):
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", BASH)
-    t.type("Make a team")
+    t.begin("--settings", BASH)
     until(pathlib.Path(t.lab.work, "begun").exists, t.screen)
     inbox = t.config() / "teams" / ("session-" + t.session[:8]) / "inboxes" / "ann.json"
     until(inbox.parent.exists, t.screen)
@@ -492,13 +474,12 @@ def row_33_for_a_member_in_a_pane_so_much_waits_as_for_any_other(t):
     ids = [i for line in lines if line["type"] == "user" for i in (line.get("origin") or {}).get("ids", [])]
     assert [i for i in ids if i.startswith("q-")] == ["q-%d" % i for i in range(10010)]
     until(lambda: left() == 0, left)
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 if __name__ == "__main__":
-    main(row_65_a_killed_member_is_started_again_once_and_no_call_runs_twice,
+    main(row_66_by_default_an_idle_member_ends_thirty_seconds_after_its_lead,
+         row_65_a_killed_member_is_started_again_once_and_no_call_runs_twice,
          row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_with_it,
          a_lead_that_is_killed_before_it_marked_a_pane_leaves_none,
          a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process,
@@ -511,4 +492,4 @@ if __name__ == "__main__":
          row_29_a_receiver_in_a_pane_that_is_killed_at_any_point_gets_each_message_once,
          row_30_a_message_to_a_pane_outlives_the_database,
          row_31_a_message_to_a_pane_does_not_wait_for_a_database_that_is_locked,
-         row_33_for_a_member_in_a_pane_so_much_waits_as_for_any_other)
+         row_33_for_a_member_in_a_pane_so_much_waits_as_for_any_other, at_once=2)

@@ -60,8 +60,7 @@ def row_68_a_member_of_another_program_gets_its_prompt_by_inbox_and_is_shut_down
     program = pathlib.Path(t.lab.folder, "other")
     program.write_text("#!/usr/bin/env python3\n" + OTHER_PROGRAM)
     program.chmod(0o755)
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, CLAUDE_CODE_TEAMMATE_COMMAND=str(program))
-    t.type("Make a team")
+    t.begin(CLAUDE_CODE_TEAMMATE_COMMAND=str(program))
     until(lambda: t.heard("foreign heard: Task of ann."), lambda: (t.texts(t.session), t.screen(), t.panes()))
     team = t.meta()["ann"]["team"]
     argv = pathlib.Path("/proc/%d/cmdline" % team["pid"]).read_bytes().decode().split("\0")
@@ -80,9 +79,7 @@ def row_68_a_member_of_another_program_gets_its_prompt_by_inbox_and_is_shut_down
     until(lambda: t.meta()["ann"]["team"]["gone"], lambda: (t.meta(), t.texts(t.session), t.screen()))
     until(lambda: not t.members(), t.panes)
     assert not t.alive(team["pid"])
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 # What the current product's member does when a tool needs permission: it asks in the lead's inbox, and obeys a signed answer only.
@@ -128,8 +125,7 @@ def row_68_a_question_of_another_program_gets_an_answer_that_is_signed(t):
     program = pathlib.Path(t.lab.folder, "other")
     program.write_text("#!/usr/bin/env python3\n" + ASKING_PROGRAM)
     program.chmod(0o755)
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, CLAUDE_CODE_TEAMMATE_COMMAND=str(program))
-    t.type("Make a team")
+    t.begin(CLAUDE_CODE_TEAMMATE_COMMAND=str(program))
     t.sees('agent "ann"')
     t.sees("wants to use Wri")
     t.sees("say why:")
@@ -145,9 +141,7 @@ def row_68_a_question_of_another_program_gets_an_answer_that_is_signed(t):
     assert not signature_is_good(t.lab, heard["key"], response)
     until(lambda: t.heard("idle_notification"), lambda: t.texts(t.session))
     assert not t.heard("permission_request"), t.texts(t.session)
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 PRODUCT = members_rule(["ann"]) + r"""
@@ -208,9 +202,7 @@ def row_68_a_member_of_the_current_product_works_in_the_team(t):
     assert t.heard("Shutdown request sent to ann. Request ID: shutdown-") == 1, t.texts(t.session)
     assert [t.heard("\\n%s\\n" % word) for word in ("first-answer", "second-answer")] == [1, 1], t.texts(t.session)
     until(lambda: not t.members(), t.panes)
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 @in_terminal(ASKS)
@@ -226,9 +218,7 @@ def row_68_a_question_of_the_current_product_is_answered_at_the_lead(t):
     until(asked.exists, lambda: (t.screen(), pane()), 60)
     until(lambda: t.heard("idle_notification"), lambda: (t.texts(t.session), pane()), 60)
     assert not t.heard("permission_request"), t.texts(t.session)
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 if __name__ == "__main__":

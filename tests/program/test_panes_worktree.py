@@ -57,20 +57,13 @@ def worktree_of(t, name):
     return pathlib.Path(t.meta()[name]["worktreePath"])
 
 
-def leaves(t):
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
-
-
 BYPASS = ("--dangerously-skip-permissions",)
 
 
 @in_terminal(ISOLATED)
 def row_10_in_a_pane_a_member_works_in_its_worktree_and_nowhere_else(t):
     repository(t)
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, *BYPASS, IS_SANDBOX="1")
-    t.type("Make a team")
+    t.begin(*BYPASS, IS_SANDBOX="1")
     until(lambda: t.heard('\\"from\\":\\"ann\\"') and t.heard('\\"from\\":\\"ben\\"'), lambda: (t.texts(t.session), t.screen(), t.panes()))
     meta = t.meta()
     place = worktree_of(t, "ann")
@@ -88,7 +81,7 @@ def row_10_in_a_pane_a_member_works_in_its_worktree_and_nowhere_else(t):
     until(lambda: t.heard("The work of ann is in its worktree: %s, branch worktree-agent-" % place), lambda: (t.texts(t.session), t.screen()))
     until(lambda: not empty.exists(), lambda: list(empty.rglob("*")))
     assert (place / "made.txt").exists() and not t.heard("The work of ben")
-    leaves(t)
+    t.leave()
 
 
 KILLED = ISOLATED.replace('git rev-parse --show-toplevel > made.txt;', 'echo to be killed; pwd > made.txt;')
@@ -110,31 +103,35 @@ def a_member_that_is_killed_or_loses_its_lead_stays_in_its_worktree(t):
     until(lambda: t.alive(member()) and member() != first and t.heard("was killed or crashed"), t.screen)
     assert made.exists() and worktree_of(t, "ann") == made.parent
     locked = pathlib.Path(made.parent, ".git").read_text().split()[1] + "/locked"
-    owner = lambda: int(pathlib.Path(locked).read_text().split(" pid ")[1].split()[0])
-    until(lambda: owner() == t.pid, lambda: pathlib.Path(locked).read_text())
+
+    def owner():
+        try:
+            return int(pathlib.Path(locked).read_text().split(" pid ")[1].split()[0])
+        except (OSError, IndexError):
+            return None  # it is being written anew
+    until(lambda: owner() == t.pid, owner)
     second = member()
     os.kill(t.pid, signal.SIGKILL)
-    until(lambda: owner() == second or not t.alive(second), lambda: pathlib.Path(locked).read_text())
+    until(lambda: owner() == second or not t.alive(second), owner)
     until(lambda: not t.alive(second), t.panes)
     t.run("respawn-pane", "-k", "-t", t.shell, "cat")
     t.lead(*start, "--resume", t.session, IS_SANDBOX="1")
     t.type("Who is there")
     until(lambda: member() != second and t.alive(member()), t.screen)
-    until(lambda: owner() == t.pid, lambda: pathlib.Path(locked).read_text())
+    until(lambda: owner() == t.pid, owner)
     assert made.exists() and worktree_of(t, "ann") == made.parent
     t.type("Tell ann")
     until(lambda: (made.parent / "again.txt").exists(), lambda: (t.texts(t.session), t.screen()))
-    leaves(t)
+    t.leave()
     assert made.exists()
 
 
 @in_terminal(ISOLATED)
 def without_a_repository_a_call_for_a_worktree_starts_nothing(t):
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, *BYPASS, IS_SANDBOX="1")
-    t.type("Make a team")
+    t.begin(*BYPASS, IS_SANDBOX="1")
     t.sees("Team is there.")
     assert t.heard("is_error") == 2 and not t.members(), (t.texts(t.session), t.panes())
-    leaves(t)
+    t.leave()
 
 
 @in_terminal(ISOLATED)
@@ -145,11 +142,10 @@ def a_hook_that_makes_worktrees_means_in_process(t):
     (t.config() / "settings.json").parent.mkdir(exist_ok=True)
     (t.config() / "settings.json").write_text(json.dumps({"hooks": {"WorktreeCreate": [{"hooks": [
         {"type": "command", "command": "echo %s" % copy}]}]}}))
-    t.lead("--teammate-mode", "auto", "--session-id", t.session, *BYPASS, IS_SANDBOX="1")
-    t.type("Make a team")
+    t.begin(*BYPASS, IS_SANDBOX="1")
     until(lambda: (copy / "made.txt").exists(), lambda: (t.texts(t.session), t.screen()))
     assert t.heard("It lives in this process: a WorktreeCreate hook makes its worktree.") == 2, t.texts(t.session)
-    leaves(t)
+    t.leave()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ import json
 import os
 
 from lab import main
-from mock import SSE, Mock, call, cases, chunks, delta, message, result, said
+from mock import SSE, Mock, call, cases, chunks, delta, events, message, message_item, result, said
+from test_wire import Client
 
 
 def place(lab, providers, *args, name="work", **more):
@@ -437,6 +438,24 @@ def a_window_of_8k_finishes_with_compactions_and_nothing_is_cut(lab):
         assert facts["contextWindow"] <= 8192, (name, facts)
 
 
+def what_is_too_long_without_a_word_is_summed_up(lab):
+    """No room for an answer and no refusal; a refusal of Cerebras, which has no body."""
+    refusals = {"full": (200, SSE, chunks(delta("length", {"prompt_tokens": 8150, "completion_tokens": 0}))), "cerebras": (400, {}, "")}
+    for name, refusal in refusals.items():
+        def reply(n, request):
+            if "replaced by a summary" in str(request["body"]["messages"][-1]["content"]):
+                return said("a summary", usage={"prompt_tokens": 100, "completion_tokens": 3})
+            if n == 2:
+                return refusal
+            return call("Bash", {"command": "true"}) if n == 1 else said("done", usage={"prompt_tokens": 100, "completion_tokens": 3})
+
+        mock = Mock(reply)
+        settings = {"providers": {"lab": {"wire": "chat", "baseUrl": "%s/%s/v1" % (mock.url, name), "models": {"m1": {"context": 8192}}}}}
+        done = lab.cadre("-p", "--provider", "lab", "--model", "m1", "--settings", json.dumps(settings), "--tools", "Bash", "--system-prompt", "Work.",
+                         "--allowed-tools", "Bash", "--", "hi")
+        assert done.code == 0 and done.out == "done\n" and len(mock.seen) == 4, (name, done, len(mock.seen))
+
+
 def a_prompt_that_cannot_be_shortened_says_why_in_one_line(lab):
     mock = Mock(lambda n, r: said("x", usage={"prompt_tokens": 100, "completion_tokens": 1}) if r["body"] else (404, {}, ""))
     lab.env["OLLAMA_BASE_URL"] = mock.url + "/v1"
@@ -445,6 +464,29 @@ def a_prompt_that_cannot_be_shortened_says_why_in_one_line(lab):
     assert len(done.out.strip().splitlines()) == 1 and not done.err.strip(), done
     done = lab.cadre("-p", "--allow-cut-prompt", "--provider", "ollama", "--model", "m1", "word " * 4000)
     assert done.code == 0 and done.out == "x\n", done
+
+
+def the_settings_say_what_a_model_cannot_do(lab):
+    """No tools: told before anything is sent. A document is left out, also where the server says so."""
+    mock = Mock(lambda n, r: (400, {}, json.dumps({"error": {"message": "Invalid value: 'input_file'"}})) if "file_data" in str(r["body"])
+                and "learns" in r["body"]["model"] else events(message_item(0, "yes")))
+    models = {"deaf": {"tools": False}, "no-pdf": {"pdf": False}, "learns": {}, "all": {"pdf": True, "tools": True}}
+    own = {"lab": {"wire": "responses", "baseUrl": mock.url, "models": models}}
+    args = ("--settings", json.dumps({"providers": own}), "--provider", "lab")
+    done = lab.cadre("-p", "hi", "--model", "deaf", *args)
+    assert done.code == 1 and "deaf cannot call tools (by the settings)" in done.out and not mock.seen, done
+    document = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "QUJD"}}
+    for model, requests, sent in (("all", 1, True), ("no-pdf", 1, False), ("learns", 2, False)):
+        mock.seen.clear()
+        client = Client(lab, "-p", "--model", model, *args)
+        client.send({"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "hi"}, document]}})
+        done = client.over()
+        body = json.dumps(mock.bodies()[-1])
+        assert done.code == 0 and len(mock.seen) == requests and ("file_data" in body) == sent, (model, done, mock.seen)
+        assert sent or "[A document was left out: this model takes none.]" in body, body
+    own["lab"].update(wire="messages", models={"m": {"images": False}})
+    done = lab.cadre("-p", "hi", "--model", "m", "--settings", json.dumps({"providers": own}), "--provider", "lab")
+    assert done.code == 2 and "providers.lab.models.m: the wire messages cannot leave out images or documents" in done.err, done
 
 
 def reasoning_goes_back_in_the_member_that_the_settings_name(lab):

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import threading
+import time
 
 from lab import main
 from mock import SSE, Mock, call, cases, chunks, delta, events, function_call, gateway, message, message_item, picture, reasoning, result, said
@@ -213,7 +214,7 @@ def reasoning_goes_back_to_a_server_that_wants_it(lab):
         if any("reasoning_content" not in m for m in answers):
             return 400, {}, json.dumps({"error": {"message": "The `reasoning_content` in the thinking mode must be passed "
                                                              "back to the API.", "type": "invalid_request_error"}})
-        if len(answers) == 2:
+        if len(answers) >= 2:
             return said("done")
         function = {"name": "Bash", "arguments": json.dumps({"command": "echo %d" % len(answers)})}
         pieces = [delta(reasoning_content="I \"think\"\n"), delta(reasoning_content="hard")] if not answers else []
@@ -227,6 +228,77 @@ def reasoning_goes_back_to_a_server_that_wants_it(lab):
     done = lab.cadre("-p", "--provider", "openai", "--model", "m1", "--continue", "again")
     answers = [m for m in mock.bodies()[-1]["messages"] if m["role"] == "assistant"]
     assert answers[0]["reasoning_content"] == "I \"think\"\nhard", answers
+
+
+def reasoning_of_chat_goes_back_to_its_place_and_model_only(lab):
+    """In the member that it came in, where a local server uses it; elsewhere an empty one at most. Also after a resume."""
+    def reply(n, request):
+        thinks = delta(reasoning="hm") if n == 1 else delta(content="")
+        if n == 1:
+            return 200, SSE, chunks(thinks, delta(tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": {
+                "name": "Bash", "arguments": json.dumps({"command": "true"})}}]), delta("tool_calls"))
+        return said("x") if request["body"] else (404, {}, "")
+
+    def reasoning_in(mock):
+        return [(m.get("reasoning"), m.get("reasoning_content")) for m in mock.bodies()[-1]["messages"] if m["role"] == "assistant"]
+
+    home, other = Mock(lambda n, r: reply(sum(b is not None for b in home.bodies()), r) if r["body"] else (404, {}, "")), Mock(lambda n, r: said("y"))
+    settings = json.dumps({"providers": {"other": {"wire": "chat", "baseUrl": other.url, "quirks": ["echo"]}}})
+    lab.env["VLLM_BASE_URL"] = home.url
+    first = result(lab.cadre("-p", "--model", "vllm/m1", "--allowedTools", "Bash", "--output-format", "json", "hi"))
+    assert first["result"] == "x" and reasoning_in(home) == [("hm", None)], home.bodies()[-1]["messages"]
+    for model, mock, expected in (("vllm/m2", home, (None, None)), ("other/m1", other, (None, "")), ("vllm/m1", home, ("hm", None))):
+        done = lab.cadre("-p", "--resume", first["session_id"], "--model", model, "--settings", settings, "more")
+        assert done.code == 0 and reasoning_in(mock)[0] == expected, (model, done, reasoning_in(mock))
+
+
+def a_limit_of_one_model_holds_no_other_model_of_the_gateway(lab):
+    """Two children at once. The server tells the model of one to wait; the other one's requests are not held."""
+    times = []
+
+    def reply(n, request):
+        body = request["body"]
+        times.append((body["model"], time.monotonic()))
+        if body["model"] == "m1" and not any(m["role"] == "tool" for m in body["messages"]):
+            function = {"name": "Agent", "arguments": json.dumps({"description": "d", "prompt": "p", "subagent_type": "%s"})}
+            return 200, SSE, chunks(*(delta(tool_calls=[{"index": i, "id": "call_%d" % i, "type": "function", "function": {
+                **function, "arguments": function["arguments"] % name}}]) for i, name in enumerate(("slow", "fast"))), delta("tool_calls"))
+        if body["model"] == "slow-model" and sum(m == "slow-model" for m, _ in times) == 1:
+            return 429, {"retry-after": "4"}, json.dumps({"error": {"message": "slow down"}})
+        if body["model"] == "fast-model" and not any(m["role"] == "tool" for m in body["messages"]):
+            with mock.news:  # the refusal of the other one is on its way
+                assert mock.news.wait_for(lambda: len(mock.sent) == 2, 30)
+            return call("Bash", {"command": "true"})
+        return said("x")
+
+    agents = {name: {"description": "d", "prompt": "p", "model": "openai/%s-model" % name} for name in ("slow", "fast")}
+    mock = Mock(reply)
+    lab.env["OPENAI_BASE_URL"] = mock.url + "/v1"
+    done = lab.cadre("-p", "--provider", "openai", "--model", "m1", "--output-format", "json", "--agents", json.dumps(agents), "hi", "--allowedTools", "Bash")
+    fast = [t for m, t in times if m == "fast-model"]
+    slow = [t for m, t in times if m == "slow-model"]
+    assert result(done)["result"] == "x" and len(fast) == 2 and len(slow) == 2, (done, times)
+    assert slow[1] - slow[0] >= 4 and fast[1] - fast[0] < 3, times
+
+
+def signed_blocks_of_claude_go_back_through_litellm(lab):
+    """Also at a server that refuses thinking: it is not asked to keep it."""
+    block = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+
+    def reply(n, request):
+        if "thinking" in request["body"]:
+            return 400, {}, json.dumps({"error": {"message": "unknown member: thinking"}})
+        first = not any(m["role"] == "assistant" for m in request["body"]["messages"])
+        return (200, SSE, chunks(delta(reasoning_content="hm", thinking_blocks=[{**block, "signature": ""}]), delta(thinking_blocks=[{**block, "thinking": ""}]),
+                                 delta(tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": {
+                                     "name": "Bash", "arguments": json.dumps({"command": "true"})}}]), delta("tool_calls"))) if first else said("x")
+
+    mock = Mock(reply)
+    settings = {"providers": {"lab": {"wire": "chat", "server": "litellm", "baseUrl": mock.url, "quirks": ["keepThinking"], "models": {"claude-1": {"context": 200000}}}}}
+    done = lab.cadre("-p", "hi", "--provider", "lab", "--model", "claude-1", "--settings", json.dumps(settings), "--allowedTools", "Bash")
+    (answer,) = [m for m in mock.bodies()[-1]["messages"] if m["role"] == "assistant"]
+    assert done.out == "x\n" and answer["thinking_blocks"] == [block] and "reasoning_content" not in answer, (done, answer)
+    assert mock.bodies()[0]["thinking"] == {"type": "enabled", "clear_thinking": False} and len(mock.seen) == 3, mock.seen
 
 
 def usage_is_read_in_every_dialect(lab):

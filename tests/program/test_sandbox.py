@@ -13,6 +13,7 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 
 from lab import CADRE, Skip, main
 from twenty import call
@@ -520,6 +521,8 @@ def hide(*rules):
 
 LANDLOCK = (444, None)
 USERS = ((56, CLONE_NEWUSER), (272, CLONE_NEWUSER))
+LACKS = ((USERS, "making namespaces"), ((LANDLOCK,), "no Landlock"), (((442, None),), "making all read-only"), (((165, None),), "taking the mounts over"),
+         (((317, None),), "no seccomp"))  # mount_setattr, mount, seccomp
 
 
 def without_landlock_only_commands_without_files_pass_and_it_is_said_once(lab):
@@ -568,6 +571,17 @@ def a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused(lab):
     done = lab.cadre("-p", "--dangerously-skip-permissions", "--", "hi", preexec_fn=hide(*USERS), env={"IS_SANDBOX": "1"})
     assert done.code == 2 and not os.path.exists(lab.work + "/ran"), done
     assert "sandbox.failIfUnavailable" in done.err and "making namespaces" in done.err, done.err
+    # Whatever is missing, and however it is started
+    for lacking, reason in LACKS:
+        for start in (("-p", "--", "hi"), ("-p", "--output-format", "stream-json", "--verbose", "--", "hi"), ("-p", "--permission-mode", "acceptEdits", "--", "hi")):
+            done = lab.cadre(*start, preexec_fn=hide(*lacking))
+            assert done.code == 2 and not os.path.exists(lab.work + "/ran") and reason in done.err + done.out, (lacking, start, done)
+        done = lab.cadre("sandbox", "status", "--json", preexec_fn=hide(*lacking))
+        assert done.code in (3, 4) and reason in json.loads(done.out)["why"], (lacking, done)
+        assert lab.cadre("sandbox", "run", "--", "touch", "ran", preexec_fn=hide(*lacking)).code != 0 and not os.path.exists(lab.work + "/ran"), lacking
+    for lacking, _ in LACKS:  # no command passes by itself that would inside
+        (text,), done = run(lab, "touch ran", settings=settings, preexec_fn=hide(*lacking))
+        assert "denied" in text and not os.path.exists(lab.work + "/ran") and done.frames()[0]["sandbox"] == "none", (lacking, text)
 
 
 def a_reduced_sandbox_is_taken_where_the_settings_say_so(lab):
@@ -587,6 +601,10 @@ def a_reduced_sandbox_is_taken_where_the_settings_say_so(lab):
         assert "ran outside the sandbox" in text, text
 
 
+# Another /proc that shows all would be enough for the kernel.
+ONLY_PROC = "for m in $(awk '/ - proc / && $5 != \"/proc\" {print $5}' /proc/self/mountinfo); do umount -l $m; done; "
+
+
 def a_proc_that_cannot_be_mounted_needs_the_weaker_setting(lab):
     """As in containers, where parts of /proc are covered."""
     if os.geteuid() != 0:
@@ -594,7 +612,7 @@ def a_proc_that_cannot_be_mounted_needs_the_weaker_setting(lab):
 
     def inside(settings, *args):
         write(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, **settings}}))
-        return subprocess.run(["unshare", "-m", "sh", "-c", "mount --bind /dev/null /proc/timer_list && exec \"$@\"", "sh", CADRE, "sandbox", *args],
+        return subprocess.run(["unshare", "-m", "sh", "-c", ONLY_PROC + "mount --bind /dev/null /proc/timer_list && exec \"$@\"", "sh", CADRE, "sandbox", *args],
                               env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     without = json.loads(inside({}, "status", "--json").stdout)
     assert without["strength"] == "reading" and "/proc" in without["why"], without
@@ -683,6 +701,82 @@ def nothing_but_the_settings_switches_it_off(lab):                              
     assert "tried" in done.out and not os.path.exists(lab.home + "/PWNED"), done
 
 
+REACH = """#!/usr/bin/env python3
+import os, socket, sys, time
+waits = os.path.abspath("waits")
+for path in sys.argv[1:] or [%r]:
+    while path.endswith("late.sock") and not os.path.exists(%r):
+        open(waits, "w").close()
+        time.sleep(0.01)
+    try:
+        os.chdir(os.path.dirname(path))
+        socket.socket(socket.AF_UNIX).connect(os.path.basename(path))
+        print("DID", path)
+    except OSError as why:
+        print("failed", why)
+print("tried")
+"""
+
+
+def no_confined_command_reaches_the_sockets_of_sessions(lab):
+    """Held to reading, to edits, inside or to a worktree; where sessions of this user may have theirs, also one that appears while the
+    command runs; with and without namespaces."""
+    subprocess.run("git init -q . && git -c user.name=t -c user.email=t@t commit -q --allow-empty -m first", shell=True, cwd=lab.work, check=True, env=lab.env)
+    runtime = pathlib.Path(lab.folder, "r" * 90)  # too long for a socket of this session: it has its own in /tmp
+    other = pathlib.Path("/tmp/cadre-%d" % os.getuid(), "00000000-0000-4000-8000-%012x.sock" % os.getpid())
+    late = runtime / "cadre" / "late.sock"
+    other.parent.mkdir(mode=0o700, exist_ok=True)
+    runtime.mkdir()
+    go = lab.home + "/go"
+    program = write(lab.home + "/tools/uname", REACH % (str(other), go), 0o755)
+    env = {"IS_SANDBOX": "1", "XDG_RUNTIME_DIR": str(runtime), "PATH": str(program.parent) + ":" + os.environ["PATH"]}
+    listeners = []
+
+    def listen(path):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        here = os.getcwd()
+        os.chdir(path.parent)
+        listeners.append(socket.socket(socket.AF_UNIX))
+        listeners[-1].bind(path.name)
+        os.chdir(here)
+        listeners[-1].listen(9)
+        listeners[-1].setblocking(False)
+    listen(other)
+    write(lab.home + "/tools/rmdir", REACH % (str(other), go), 0o755)
+    write(lab.home + "/.claude/settings.json", "{}")
+    try:
+        for without in ((), USERS):
+            more = {"preexec_fn": hide(*without)} if without else {}
+            texts, _ = run(lab, "uname", env=env, **more)
+            texts += run(lab, "rmdir x", options=("--permission-mode", "acceptEdits"), env=env, **more)[0] if not without else []
+            texts += run(lab, "uname %s" % other, settings=on(), env=env)[0] if not without else []
+            assert all("tried" in t and "DID" not in t for t in texts), texts
+            os.unlink(lab.home + "/.claude/settings.json")
+            text = "rule main asks\n  agent main\n  turn 1\n%s\nrule main ends\n  agent main\n  text ok\n" % call("Agent", description="d", prompt="OUTER", isolation="worktree")
+            lab.model(text + "rule outer\n  turn 1\n%s\nrule\n  text ok\n" % call("Bash", command="%s %s %s" % (program, other, late)))
+            started = lab.start("-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions", "--", "hi", env=env, **more)
+            until = time.monotonic() + 30
+            while not list(pathlib.Path(lab.work, ".claude", "worktrees").glob("*/waits")):
+                assert time.monotonic() < until and started.process.poll() is None, (started.err, bytes(started.seen))
+                time.sleep(0.01)
+            listen(late)
+            write(go, "")
+            done = started.wait()
+            assert "tried" in done.out and "DID" not in done.out, done
+            os.unlink(go)
+            os.unlink(late)
+            subprocess.run("rm -rf .claude/worktrees; git worktree prune", shell=True, cwd=lab.work, check=True, env=lab.env)
+            write(lab.home + "/.claude/settings.json", "{}")
+        for one in listeners:
+            with contextlib.suppress(BlockingIOError):
+                one.accept()
+                raise AssertionError("it was reached")
+    finally:
+        os.unlink(other)
+        for one in listeners:
+            one.close()
+
+
 def a_child_of_a_narrower_agent_reaches_no_more_than_it(lab):                                                          # 79
     """An agent in a worktree starts one without: by commands and by tools the grandchild writes where its parent may, and no host is
     reached that the session does not allow."""
@@ -720,7 +814,7 @@ def an_untrusted_project_narrows_and_a_trusted_one_widens(lab):                 
 
 
 if __name__ == "__main__":
-    main(what_is_refused_is_named_with_its_path, what_is_refused_is_an_event_for_clients_too, programs_of_the_desktop_and_daemons_are_out_of_reach, nothing_but_the_settings_switches_it_off,
+    main(no_confined_command_reaches_the_sockets_of_sessions, what_is_refused_is_named_with_its_path, what_is_refused_is_an_event_for_clients_too, programs_of_the_desktop_and_daemons_are_out_of_reach, nothing_but_the_settings_switches_it_off,
          a_child_of_a_narrower_agent_reaches_no_more_than_it, an_untrusted_project_narrows_and_a_trusted_one_widens,
          a_server_is_tried_as_a_session_would_run_it, a_server_gets_what_its_entry_asks_for_if_it_is_the_users_or_was_approved, a_reduced_sandbox_is_taken_where_the_settings_say_so, a_proc_that_cannot_be_mounted_needs_the_weaker_setting,
          a_session_in_a_place_that_is_too_wide_says_which_key_helps,

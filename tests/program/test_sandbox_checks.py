@@ -13,6 +13,7 @@ import subprocess
 import time
 
 from lab import CADRE, ROOT, Lab, Skip, main
+from twenty import call
 
 OTHER = 65534
 
@@ -27,6 +28,16 @@ ROWS = [
     ("1", "outside", "echo x >/etc/f14; echo x >{home}/f; echo x >{top}/f", ["Read-only file system"], [], {}, ["!/etc/f14", "!{home}/f", "!{top}/f"]),
     ("2", "the working directory and TMPDIR", "echo x >f && echo x >$TMPDIR/f && cat f $TMPDIR/f", ["x\nx"], [], {}, ["{work}/f"]),
     ("3", "hooks of git", "echo x >.git/hooks/pre-commit && echo DID", ["Read-only"], ["DID"], {}, ["!{work}/.git/hooks/pre-commit"]),
+    ("3", "parts of git directories that make git run programs", "for r in . nested .git/modules/m; do g=$r/.git; test -d $g || g=$r; for p in hooks/h config commondir config.worktree; do "
+     "echo /evil >$g/$p; done; done; for p in commondir gitdir config.worktree; do echo /evil >.git/worktrees/w/$p; done; git init -q new; echo /evil >new/.git/commondir; echo TRIED",
+     ["TRIED", "removed: {work}/.git/commondir", "removed: {work}/nested/.git/config.worktree", "removed: {work}/new/.git/commondir"], [], {},
+     ["!{work}/" + p for p in (".git/hooks/h", ".git/commondir", ".git/config.worktree", "nested/.git/hooks/h", "nested/.git/commondir", "nested/.git/config.worktree",
+                               ".git/modules/m/hooks/h", ".git/modules/m/commondir", "new/.git/commondir")] + ["{work}/new/.git/config"]),
+    ("3", "and git still makes what it needs", "git init -q new && git -C new -c user.name=t -c user.email=t@t commit -q --allow-empty -m m && git -C new log --format=%s; "
+     "git -c user.name=t -c user.email=t@t commit -q --allow-empty -m top && git branch b && git worktree add -q wt b; git -C nested status -s; test -e .git/worktrees/wt/commondir && echo KEPT",
+     ["m\n", "KEPT"], ["fatal"], {}, ["{work}/new/.git/hooks", "{work}/.git/worktrees/wt/commondir"]),
+    ("3", "a working directory that becomes a repository", "git init -q --bare . && git config core.fsmonitor touch && git rev-parse --git-dir; git init -q --bare x && echo MADE",
+     [".\n", "MADE", "removed: {work}/HEAD", "removed: {work}/config"], [], {}, ["!{work}/HEAD", "!{work}/config", "{work}/x/HEAD"]),
     ("4", "git config, and git commits", "git config a.b c && echo DID; echo x >n; git add n && git -c user.name=t -c user.email=t@t commit -qm m && git log --format=%s",
      ["m\n"], ["DID"], {}, []),
     ("5", "moving .git away", "mv .git .g2 && echo DID", ["busy"], ["DID"], {}, ["{work}/.git/config"]),
@@ -179,6 +190,12 @@ def tree(lab, row):
     if row[0] == "12":
         os.makedirs(lab.work + "/elsewhere")
         os.symlink("elsewhere", lab.work + "/.claude")
+    if row[0] == "3" and "becomes" in row[1]:
+        shutil.rmtree(lab.work + "/.git")
+    elif row[0] == "3":
+        subprocess.run(["git", "init", "-q", lab.work + "/nested"], check=True, env=git)
+        for name in ("modules/m/hooks/none", "modules/m/config", "worktrees/w/commondir", "worktrees/w/gitdir", "worktrees/w/config.worktree"):
+            put(lab.work + "/.git/" + name, "same\n")
     if row[0] == "14":
         subprocess.run(["git", "-C", lab.work, "config", "core.hooksPath", "own-hooks"], check=True, env=git)
     put(lab.folder + "/tools/connect", CONNECT, 0o755)
@@ -227,7 +244,9 @@ def check_row(row, user):
         if project:
             put(lab.work + "/.claude/settings.json", json.dumps({"sandbox": fill(project[0], places)}))
         out = run_inside(lab, fill(command, places), fill(settings, places), user, options=("--trust-project",) if project else ())
-        wrong = [w for w in has if w not in out] + ["not " + w for w in lacks if w in out]
+        wrong = [w for w in fill(has, places) if w not in out]
+        wrong += ["changed " + str(name) for name in pathlib.Path(lab.work, ".git").glob("*/[wm]/*") if name.is_file() and name.read_text() != "same\n"]
+        wrong += ["not " + w for w in lacks if w in out]
         for name in fill(files, places):
             there = os.path.lexists(name.lstrip("!"))
             if there == name.startswith("!"):
@@ -640,22 +659,32 @@ def each_subcommand_answers_in_json_and_has_help(lab):
         subprocess.run(["apparmor_parser", "-Q", "-K"], input=profile["profile"], text=True, check=True)
 
 
+# Where a name may lead, and whether an entry that is exactly this name is enough. Under a wildcard none is; 10.99.0.7 is this machine's own.
+LEADS = [("10.99.0.1", True), ("172.16.5.5", True), ("192.168.1.1", True), ("100.64.0.1", True), ("fd12::1", True), ("127.0.0.1", False), ("127.8.8.8", False), ("::1", False),
+         ("0.0.0.0", False), ("::", False), ("169.254.169.254", False), ("169.254.1.1", False), ("fe80::1", False), ("224.0.0.1", False), ("255.255.255.255", False), ("ff02::1", False),
+         ("::ffff:10.99.0.1", True), ("::ffff:127.0.0.1", False), ("64:ff9b::7f00:1", False), ("64:ff9b::a63:1", True), ("2002:7f00:1::1", False), ("100.100.100.200", False),
+         ("fd00:ec2::254", False), ("10.99.0.7", False)]
+
+
 def a_name_under_a_wildcard_leads_to_no_private_address(lab):                                                             # 60
     if os.geteuid() != 0:
         raise Skip("only root has a network namespace with names of its own")
     tree(lab, ("60",))
-    put(lab.folder + "/hosts", "127.0.0.1 localhost\n10.99.0.1 a.wild.test exact.test\n169.254.169.254 meta.test\n127.0.0.1 loop.test\n")
-    put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, "network": {"allowedDomains": ["*.wild.test", "exact.test", "meta.test", "loop.test"]}}}))
-
-    def ask(host):
-        done = subprocess.run(["unshare", "-mn", "sh", "-c", "ip link set lo up && mount --bind %s/hosts /etc/hosts && exec \"$@\"" % lab.folder, "sh", CADRE, "sandbox", "run", "--",
-                               "curl", "-s", "-m", "20", "http://%s/" % host], env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return done.stdout
-    assert "unreachable" in ask("exact.test"), ask("exact.test")  # it was dialled, and there is no way
-    for host in ("a.wild.test", "meta.test", "loop.test"):
-        out = ask(host)
-        assert "unreachable" not in out and "blocked: network %s:80" % host in out, (host, out)
+    hosts = "".join("%s w%d.wild.test e%d.test\n" % (address, i, i) for i, (address, _) in enumerate(LEADS))
+    put(lab.folder + "/hosts", "127.0.0.1 localhost\n" + hosts)
+    exact = ["e%d.test" % i for i in range(len(LEADS))]
+    put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, "network": {"allowedDomains": ["*.wild.test", *exact]}}}))
+    names = exact + ["w%d.wild.test" % i for i in range(len(LEADS))]
+    done = subprocess.run(["unshare", "-mn", "sh", "-c", "ip link set lo up && ip addr add 10.99.0.7/32 dev lo && mount --bind %s/hosts /etc/hosts && exec \"$@\"" % lab.folder, "sh",
+                           CADRE, "sandbox", "run", "--json", "--trace", "--", "bash", "-c", "for h in %s; do echo $h $(curl -s -m 20 http://$h/); done" % " ".join(names)],
+                          env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=120)
+    said = {line.split()[0]: line for line in done.stdout.splitlines() if ".test " in line}
+    assert set(said) == set(names), done.stdout
+    refused = {r["what"].split(":")[0] for r in json.loads(done.stdout[done.stdout.rindex('{"status"'):])["refused"] if r["kind"] == "network"}
+    for i, (address, enough) in enumerate(LEADS):
+        for name, may in (("e%d.test" % i, enough), ("w%d.wild.test" % i, False)):
+            assert (name not in refused) == may, (address, name, said[name], may)
+            assert ("unreachable" in said[name] or "cannot" in said[name] or "refused" in said[name]) == may or not may, (address, said[name])
 
 
 def a_killed_cadre_leaves_no_process_and_no_change(lab):
@@ -664,11 +693,29 @@ def a_killed_cadre_leaves_no_process_and_no_change(lab):
     before = {str(p): p.read_bytes() for p in pathlib.Path(lab.work).rglob("*") if p.is_file()}
     mounts = pathlib.Path("/proc/self/mountinfo").read_text()
     script = "(env -i setsid sleep 987 &) ; echo ready; sleep 986"
-    run = lab.start("sandbox", "run", "--", "bash", "-c", script, cwd=lab.work, env={"TMPDIR": lab.folder})  # its own stays: nobody is left to remove it
-    assert run.line() == "ready"
-    run.kill()
-    run.wait()
-    lab.wait_for_nobody()
+    script = "mkdir -p $TMPDIR/a/b; for i in $(seq 300); do echo x >$TMPDIR/a/b/$i; done; ln -s %s $TMPDIR/out; " % lab.work + script
+    put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True, "filesystem": {"denyRead": ["~/token"]},
+                                                                      "cadre": {"hooks": "all"}}}))
+    lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % call("Bash", command=script.replace("echo ready", "echo ready >started")))
+    for args in (("sandbox", "run", "--", "bash", "-c", script), ("sandbox", "run", "--read-only", "--", "bash", "-c", script), ("-p", "hi")):
+        temp = pathlib.Path(lab.folder, "temp")
+        temp.mkdir()
+        run = lab.start(*args, cwd=lab.work, env={"TMPDIR": str(temp), "CLAUDE_CODE_TMPDIR": str(temp)})
+        if args[0] == "-p":
+            until = time.monotonic() + 30
+            while not os.path.exists(lab.work + "/started"):
+                assert time.monotonic() < until and run.process.poll() is None, run.err
+                time.sleep(0.01)
+            os.unlink(lab.work + "/started")
+        else:
+            assert run.line() == "ready"
+        assert len([p for p in temp.rglob("*") if p.is_file()]) >= 300
+        run.kill()
+        run.wait()
+        lab.wait_for_nobody()  # the keeper too
+        left = [str(p) for p in temp.rglob("*") if not p.is_dir()]
+        assert not left, left[:9]
+        shutil.rmtree(temp)
 
     def names():
         for pid in filter(str.isdigit, os.listdir("/proc")):

@@ -154,6 +154,7 @@ def kill_everywhere(lab, model, names, check, settings='{"teams": {"askBeforeShu
             except AssertionError as e:
                 wrong.append("%s: %s" % (point, str(e)[:600]))
     assert not wrong, "\n".join(wrong)
+    print("# killed %d times at %d points" % (killed, len(names)), flush=True)
     assert killed >= len(points) // 2, (killed, len(points))
 
 
@@ -295,22 +296,23 @@ def plans_tasks_and_shutdowns_survive_a_kill_at_any_point(lab):
 
 FIVE_POINTS = ("team_recorded", "call_started", "agent_recorded", "mail_queued", "claim_written", "assignment_queued", "config_written", "inbox_taken",
                "inbox_written", "notice_delivered", "agent_end_recorded", "member_gone")
-FIVE = MODEL[:MODEL.index("rule starts")] + r'''
-rule starts
-  agent main
-  prompt contains "Make a team"
-  turn 2
-  repeat 5 call TaskCreate {"subject": "task {{i}}", "description": "part {{i}}"}
-  repeat 5 call Agent {"description": "M", "prompt": "Number {{i}} waits", "name": "m{{i}}"}
-rule gives
-  agent main
-  prompt contains "Make a team"
-  turn 3
-  repeat 5 call TaskUpdate {"taskId": "{{i}}", "owner": "m{{i}}"}
+def turns(first, call):
+    '''Five answers with a call each: of an answer with several calls a kill may leave a part, and the rest is never called.'''
+    return "".join('rule %d\n  agent main\n  prompt contains "Make a team"\n  turn %d\n  call %s\n' % (first + i, first + i, call.replace("{{i}}", str(i + 1)))
+                   for i in range(5))
+
+
+FIVE = MODEL[:MODEL.index("rule starts")] + turns(2, 'TaskCreate {"subject": "task {{i}}", "description": "part {{i}}"}') + turns(
+    7, 'Agent {"description": "M", "prompt": "Number {{i}} waits", "name": "m{{i}}"}') + turns(
+        12, 'TaskUpdate {"taskId": "{{i}}", "owner": "m{{i}}"}') + r'''
 rule others write
   agent main
   prompt contains "Make a team"
-  turn 4
+  turn 17
+  call Bash {"command": "cd $HOME/.claude/teams/alpha/inboxes && echo '[{\"from\":\"x\",\"text\":\"word-x\",\"timestamp\":\"t\",\"msg_id\":\"x-1\"},{\"from\":\"x\",\"text\":\"word-y\",\"timestamp\":\"t\",\"msg_id\":\"x-2\"}]' > m1.new && mv m1.new m1.json", "description": "write"}
+rule others write again
+  agent main
+  last_result contains "may or may not have run"
   call Bash {"command": "cd $HOME/.claude/teams/alpha/inboxes && echo '[{\"from\":\"x\",\"text\":\"word-x\",\"timestamp\":\"t\",\"msg_id\":\"x-1\"},{\"from\":\"x\",\"text\":\"word-y\",\"timestamp\":\"t\",\"msg_id\":\"x-2\"}]' > m1.new && mv m1.new m1.json", "description": "write"}
 rule lead
   agent main
@@ -336,36 +338,29 @@ rule member
 
 
 def check_five(lab, session, where):
-    """As in a run that nothing disturbed: who is there, what is done, and what each one was told. An answer of the model that was cut
-    off while it came has the calls that had come; then those count."""
+    """As in a run that nothing disturbed: who is there, what is done, and what each one was told."""
     transcripts = all_transcripts(lab, session)
     lead, members = transcripts[0], transcripts[1:]
     for transcript in transcripts:
         transcript.check_complete()
         transcript.results()
-    results = lead.results()
-
-    def good(name):
-        return [call for call in lead.calls().values() if call["name"] == name and not results[call["id"]].get("is_error")]
-    agents, given = len(good("Agent")), {call["input"]["taskId"] for call in good("TaskUpdate")}
-    sent = collections.Counter(call["input"]["message"] for t in members for call in t.calls().values()
-                               if call["name"] == "SendMessage" and '\\"success\\":true' in json.dumps(t.results()[call["id"]]))
-    whole = agents == 5 and len(given) == 5
-    assert len(members) == agents and (whole or where != "undisturbed"), (where, [t.path for t in transcripts], given)
-    assert not whole or set(sent) == {"word-%d" % i for i in range(1, 6)}, (where, sent)
+    called = collections.Counter(call["name"] for call in lead.calls().values())
+    assert len(members) == 5 and [called[name] for name in ("TeamCreate", "TaskCreate", "Agent", "TaskUpdate")] == [1, 5, 5, 5], (where, called)
+    wrong = [(call["name"], result) for t in transcripts for call in t.calls().values() for result in (t.results()[call["id"]],)
+             if call["name"] != "Bash" and (result.get("is_error") or '"success":false' in json.dumps(result).replace("\\", ""))]
+    assert not wrong, (where, wrong)
     ids = collections.Counter(i for t in transcripts for line in t.lines for i in (line.get("origin") or {}).get("ids", []))
     assert set(ids.values()) == {1}, (where, ids.most_common(3))
     text = "".join(json.dumps(line["message"]) for t in members for line in t.lines if line["type"] == "user")
-    wrote = len(good("Bash"))
-    for word, least in [("word-%d" % i, sent["word-%d" % i]) for i in range(1, 6)] + [("word-x", wrote), ("word-y", wrote)]:
-        assert least <= text.count("\\n%s\\n</teammate-message>" % word) <= 1, (where, word)  # a command that was cut off may have run
-    for i in given:
-        assert text.count('\\"type\\":\\"task_assignment\\",\\"taskId\\":\\"%s\\"' % i) == 1, (where, i)
-        task = json.loads(pathlib.Path(lab.home, ".claude/tasks/alpha/%s.json" % i).read_text())
-        assert task.get("owner") == "m" + i and (not whole or task["status"] == "completed"), (where, task)
-    assert len(list(pathlib.Path(lab.home, ".claude/tasks/alpha").glob("[0-9]*.json"))) == len(good("TaskCreate")), where
-    assert not pathlib.Path(lab.home, ".claude/teams/alpha").exists(), where
-    assert not list(pathlib.Path(lab.home, ".claude").rglob("*.lock.lock")), where
+    for word in ("1", "2", "3", "4", "5", "x", "y"):
+        assert text.count("\\nword-%s\\n</teammate-message>" % word) == 1, (where, word)
+    for i in range(1, 6):
+        assert text.count('\\"type\\":\\"task_assignment\\",\\"taskId\\":\\"%d\\"' % i) == 1, (where, i)
+        task = json.loads(pathlib.Path(lab.home, ".claude/tasks/alpha/%d.json" % i).read_text())
+        assert (task["owner"], task["status"]) == ("m%d" % i, "completed"), (where, task)
+    assert len(list(pathlib.Path(lab.home, ".claude/tasks/alpha").glob("[0-9]*.json"))) == 5, where
+    left = [str(path) for path in pathlib.Path(lab.home, ".claude").rglob("*") if path.name == "alpha" and "teams" in path.parts or path.name.endswith(".lock.lock")]
+    assert not left, (where, left)
 
 
 def a_team_of_five_with_tasks_and_messages_ends_as_if_nothing_had_killed_it(lab):

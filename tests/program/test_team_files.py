@@ -242,10 +242,15 @@ def files_of_a_team_that_are_removed_are_written_again_and_what_others_add_is_ke
         value = read_json(path)
         return value and {"ann", "team-lead"} <= {m.get("name") for m in value["members"]} and value
     wait_until(lambda: is_whole() and not is_whole()["members"][1].get("isActive"), "no config.json")
-    for remove in (path.unlink, lambda: shutil.rmtree(path.parent)):
+    before, times = is_whole(), []
+    for remove in (path.unlink, lambda: shutil.rmtree(path.parent)) * 3:
+        removed = time.monotonic()
         remove()
         wait_until(is_whole, "config.json does not come back")
+        times.append(time.monotonic() - removed)
+    assert min(times) < 1, times
     value = is_whole()
+    assert value == before, (before, value)
     value["later"] = {"kept": True}
     value["members"][1]["subscriptions"] = ["x"]
     value["members"][1]["unknown"] = 7
@@ -287,6 +292,29 @@ def a_large_inbox_that_others_add_to_is_delivered_once_and_in_order(lab):
     ids = [i for t in transcripts(lab, session) for line in t.lines for i in (line.get("origin") or {}).get("ids", [])]
     for who, n in (("big", count + 50), ("one", 50), ("two", 50)):
         assert [i for i in ids if i.startswith(who)] == ["%s-%06d" % (who, i) for i in range(n)], who
+
+
+def an_inbox_that_another_program_keeps_locked_is_read_when_it_is_free(lab):
+    """Longer than a job waits for a lock: the session does not end before, and nothing is lost."""
+    lab.model(ONE % hold(lab, "go"))
+    session = str(uuid.uuid4())
+    run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
+    inbox = config(lab) / "teams/alpha/inboxes/ann.json"
+    wait_until(inbox.parent.is_dir, "no inboxes")
+    lock = inbox.with_name("ann.json.lock")
+    lock.mkdir()
+    whole = inbox.with_suffix(".new")
+    whole.write_text(json.dumps([{"from": "x", "text": "locked-word", "timestamp": "t", "msg_id": "l-1"}]))
+    whole.rename(inbox)
+    release(lab, "go")
+    for _ in range(14):
+        os.utime(lock)
+        time.sleep(0.5)
+        assert run.process.poll() is None, run.wait()
+    lock.rmdir()
+    done = run.wait()
+    assert done.code == 0, done
+    assert delivered(lab, session)["l-1"] == 1, delivered(lab, session)
 
 
 # ---- a member of another program (row 55) ---------------------------------------------------------------------------------
@@ -483,5 +511,6 @@ if __name__ == "__main__":
          a_lock_at_the_end_of_a_session_delays_the_last_write_and_loses_it_not,
          files_of_a_team_that_are_removed_are_written_again_and_what_others_add_is_kept,
          a_large_inbox_that_others_add_to_is_delivered_once_and_in_order,
+         an_inbox_that_another_program_keeps_locked_is_read_when_it_is_free,
          a_foreign_member_and_ours_exchange_messages_and_task_changes_and_none_is_lost_or_doubled,
          of_eight_processes_that_claim_a_task_one_wins)

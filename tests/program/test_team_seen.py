@@ -8,6 +8,7 @@ import socket
 import uuid
 
 from lab import main
+from test_wire import Client
 from test_team_files import MAKES, TEAMS, hold, release, wait_until
 
 MODEL = MAKES + '''
@@ -83,7 +84,7 @@ def the_command_shows_members_and_tasks_tells_and_stops(lab):
     assert [(t["id"], t["status"], t["owner"], t["blockedBy"]) for t in tasks] == \
         [(1, "in_progress", "ann", ""), (2, "pending", "", "#1")], tasks
     shown = lab.cadre("tasks").out
-    assert re.search(r"owns #1(,|  |$)", shown, re.M) and "idle" in shown, shown
+    assert re.search(r"^A \[ann\] .* running, owns #1  ", shown, re.M) and re.search(r"^B \[ben\] .* idle for [\d.]+ m?s  ", shown, re.M), shown
     text = lab.cadre("team", "show", "alpha").out
     assert re.search(r"ann +running +\d+ +#1 ", text), text
     assert "Team alpha, led by session" in text and "#2" in text, text
@@ -145,6 +146,74 @@ def frames_and_the_trace_show_the_life_of_members(lab):
     assert not any(open_slices.values()), open_slices
 
 
+HOSTED = MAKES + """
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Plan it", "name": "ann", "mode": "plan"}
+  call Agent {"description": "B", "prompt": "Wait", "name": "ben"}
+  call Agent {"description": "C", "prompt": "Fail", "name": "cid"}
+  call Agent {"description": "D", "prompt": "Work", "name": "dan"}
+rule tells
+  agent main
+  last contains "Wake ben"
+  call SendMessage {"to": "ben", "message": "go"}
+rule lead
+  agent main
+  text Done.
+rule ann plans
+  agent ann@alpha
+  prompt contains "Plan it"
+  turn 1
+  call ExitPlanMode {"plan": "# A plan"}
+rule cid fails
+  agent cid@alpha
+  status 400 invalid_request_error "no"
+rule dan works
+  agent dan@alpha
+  call Bash {"command": "until [ -e never ]; do sleep 0.05; done", "description": "work"}
+rule member
+  text I am here.
+"""
+
+
+def a_host_sees_every_state_of_members_and_names_them_in_its_requests(lab):
+    lab.model(HOSTED)
+    client = Client(lab, "--allowedTools=Bash", "--settings", '{"teams": {"parkAfterMs": 1}}', env=TEAMS)
+    seen, names = {}, {}
+
+    def read_until(*wanted):
+        """Up to the moment when each member had these states."""
+        while not all(seen.get(name) == states for name, states in wanted):
+            frame = client.run.frame("system")
+            if frame["subtype"] == "task_started":
+                names[frame["task_id"]] = frame["name"]
+            if frame["subtype"] == "task_updated":
+                seen.setdefault(names[frame["task_id"]], []).append(frame["patch"]["status"])
+    client.say("Make a team")
+    read_until(("ann", ["awaiting"]), ("ben", ["idle"]), ("cid", ["failed"]))
+    client.say("Wake ben")
+    read_until(("ben", ["idle", "running", "idle"]))
+    client.request("out", "get_task_output", task_id="ben")
+    assert "I am here." in client.reply("out")["response"]["output"]
+    client.request("one", "stop_task", task_id="dan")  # at work
+    assert client.reply("one")["subtype"] == "success"
+    client.request("two", "stop_task", task_id="BEN@alpha")  # parked
+    assert client.reply("two")["subtype"] == "success"
+    client.request("three", "stop_task", task_id="ben")
+    assert "is not running" in client.reply("three")["error"]
+    done = client.over()
+    assert done.code == 0, done
+    frames = [f for f in done.frames() if f["type"] == "system"]
+    listed = [{names[t["task_id"]]: t["status"] for t in f["tasks"]} for f in frames if f["subtype"] == "background_tasks_changed" and f["tasks"]]
+    assert (listed[-1]["ann"], listed[-1]["cid"]) == ("awaiting", "failed"), listed[-1]  # parked, which is not seen
+    last = {names[f["task_id"]]: f["patch"]["status"] for f in frames if f["subtype"] == "task_updated"}
+    assert (last["dan"], last["ben"]) == ("stopped", "stopped"), last
+    gone = {names[f["task_id"]]: f["status"] for f in frames if f["subtype"] == "task_notification"}
+    assert (gone.get("dan"), gone.get("ben")) == ("stopped", "stopped"), gone
+
+
 def of_many_idle_members_sixty_four_stay_in_memory_and_all_are_woken(lab):
     runtime = pathlib.Path(lab.folder, "run")
     runtime.mkdir()
@@ -202,4 +271,5 @@ rule member
 if __name__ == "__main__":
     main(of_many_idle_members_sixty_four_stay_in_memory_and_all_are_woken,
          the_command_shows_members_and_tasks_tells_and_stops,
-         frames_and_the_trace_show_the_life_of_members)
+         frames_and_the_trace_show_the_life_of_members,
+         a_host_sees_every_state_of_members_and_names_them_in_its_requests)

@@ -9,6 +9,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import uuid
@@ -72,15 +73,26 @@ rule ends
         assert heard == [str(i) for i in range(1, 101)], (who, heard)
 
 
+# The first words of the lead to all of them are answered before the ring begins: m1 waits for the end of the lead's turn.
 RING = MAKES + '''
 rule starts
   agent main
   prompt contains "Make a team"
   turn 2
   repeat 5 call Agent {"description": "R", "prompt": "Ring", "name": "m{{i}}"}
+rule lets them end
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call Bash {"command": "until [ $(cat %(below)s/*/subagents/*.jsonl | grep -c agent-end) = 4 ]; do sleep 0.02; done", "description": "wait"}
 rule lead
   agent main
   text Done.
+rule m1 waits
+  agent m1@alpha
+  turn 1
+  prompt contains "Ring"
+  call Bash {"command": "until grep -q Done. %(below)s/*.jsonl; do sleep 0.02; done", "description": "wait"}
 ''' + "".join('''
 rule m%d hears
   agent m%d@alpha
@@ -90,7 +102,7 @@ rule m%d hears
 ''' % (hop % 5 + 1, hop % 5 + 1, hop, (hop + 1) % 5 + 1, hop + 1) for hop in range(20)) + '''
 rule m1 begins
   agent m1@alpha
-  turn 1
+  turn 2
   prompt contains "Ring"
   call SendMessage {"to": "m2", "message": "hop 1."}
 rule ends
@@ -99,19 +111,21 @@ rule ends
 
 
 def idle_members_that_only_spoke_among_themselves_do_not_start_turns_of_the_lead(lab):
-    counts = {}
+    """Of the 20 runs that members started, none begins a turn by itself; the last one, when nobody works, brings at most one
+    notice of each."""
     for how in ("useful", "all"):
-        done, session = run_team(lab, RING, settings='{"teams": {"idleNotifications": "%s"}}' % how)
+        done, session = run_team(lab, RING.replace("%(below)s", str(config(lab) / "projects/*")), settings='{"teams": {"idleNotifications": "%s"}}' % how)
         assert done.code == 0, done
         lead = transcripts(lab, session)[0]
-        runs = [i for line in lead.lines if line["type"] == "user" for i in (line.get("origin") or {}).get("ids", [])
-                if re.match(r"a\w+\.\d+\.idle$", i)]
+        notices = [[i for i in line["origin"]["ids"] if i.endswith(".idle")] for line in lead.lines if line["type"] == "user" and line.get("origin")]
         inits = sum(f["type"] == "system" and f["subtype"] == "init" for f in done.frames())
-        hops = sum(len(words(t, r"\\nhop \d+\.\\n")) for t in transcripts(lab, session)[1:])
-        assert hops == 20, (how, hops)
-        counts[how] = (inits, len(runs))
-    # the prompt, the answers to the lead's own prompts (5), nobody works any more, the closing turn
-    assert counts["useful"][0] <= 8 and counts["all"][1] >= 20 > counts["useful"][1], counts
+        assert sum(len(words(t, r"\\nhop \d+\.\\n")) for t in transcripts(lab, session)[1:]) == 20, how
+        if how == "useful":
+            # the prompt (with the answers of four), m1's answer to the lead, nobody works, the closing turn
+            assert inits <= 4 and max(map(len, notices)) <= 5 and sum(map(len, notices)) <= 10, (inits, notices)
+        else:
+            assert sum(map(len, notices)) == 25 and inits > 4, (inits, notices)
+        shutil.rmtree(config(lab) / "projects")
 
 
 def a_receiver_with_too_much_waiting_says_so_and_takes_more_later(lab):
@@ -324,14 +338,20 @@ rule starts
   call Agent {"description": "I", "prompt": "Idle", "name": "idler"}
   call Agent {"description": "P", "prompt": "Plan it", "name": "planner", "mode": "plan"}
   call Agent {"description": "S", "prompt": "Stopped", "name": "stopped"}
-rule holds
+rule writes
   agent main
   prompt contains "Make a team"
   turn 3
+  call SendMessage {"to": "worker", "message": "waiting-one"}
+  call SendMessage {"to": "worker", "message": "waiting-two"}
+rule holds
+  agent main
+  prompt contains "Make a team"
+  turn 4
   call Bash {"command": "%(hold)s", "description": "hold"}
 rule after the crash
   agent main
-  last contains "plan_approval_request"
+  last contains "Go on"
   call SendMessage {"to": "idler", "message": "are you there?"}
   call SendMessage {"to": "stopped", "message": "come back"}
 rule looks
@@ -382,6 +402,8 @@ def after_a_kill_the_team_is_as_it_was(lab):
         done = lab.cadre("team", "show", "alpha", "--json")
         return {m["name"]: m["state"] for m in json.loads(done.out)["roster"]} if done.code == 0 else {}
     wait_until(lambda: (states().get("idler"), states().get("planner")) == ("idle", "awaiting"), "they do not wait")
+    wait_until(lambda: "waiting-two" in member(lab, session, "Work in bash").path.read_text(), "the messages are not sent")
+    assert words(member(lab, session, "Work in bash"), "waiting-") == []  # queued, not read
     assert lab.cadre("team", "stop", "stopped").code == 0
     run.kill()
     run.wait()
@@ -392,6 +414,7 @@ def after_a_kill_the_team_is_as_it_was(lab):
     worker = member(lab, session, "Work in bash")
     (result,) = worker.results().values()
     assert result["is_error"] and "may or may not have run" in result["content"], result
+    assert words(worker, r">\\n(waiting-\w+)\\n<") == ["waiting-one", "waiting-two"], worker.lines[-4:]
     assert words(member(lab, session, "Idle"), "are you there") == ["are you there"] * 2  # the summary and the text
     lead = transcripts(lab, session)[0]
     sent = [r["content"] for r in lead.results().values() if "stays stopped" in r["content"]]
@@ -448,8 +471,7 @@ rule ann
 
 
 def a_fork_of_the_session_has_no_team_and_the_team_stays_with_its_origin(lab):
-    lab.model((CRASH % {"hold": "true"}).replace('rule after the crash\n  agent main\n  last contains "plan_approval_request"',
-                                                'rule after the crash\n  agent main\n  last contains "Go on"'))
+    lab.model(CRASH % {"hold": "true"})
     session = str(uuid.uuid4())
     died = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env={**TEAMS, "CADRE_CRASH_AT": "turn_ended:1"}).wait()
     assert died.code == -signal.SIGKILL, died
@@ -515,6 +537,79 @@ def a_session_that_is_cleared_leaves_its_team_suspended_and_the_new_one_has_none
     assert pathlib.Path(lab.work, "ran").read_text() == "x\n"  # what was cut off is not begun again
 
 
+SET_BACK = r"""
+rule looks
+  agent main
+  last contains "Who is there"
+  call ListAgents {}
+  call SendMessage {"to": "ben", "message": "come back"}
+""" + MAKES + r"""
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Say it", "name": "ann"}
+  call TaskCreate {"subject": "first", "description": "do it"}
+rule adds
+  agent main
+  last contains "Add ben"
+  call Agent {"description": "B", "prompt": "Be busy", "name": "ben"}
+  call Agent {"description": "C", "prompt": "Be busy", "run_in_background": true}
+rule lead
+  agent main
+  text Noted.
+rule ben claims
+  agent ben@alpha
+  turn 1
+  call TaskUpdate {"taskId": "1", "status": "in_progress"}
+rule busy
+  prompt contains "Be busy"
+  call Bash {"command": "echo x >> ran; until [ -f never ]; do sleep 0.02; done", "description": "work", "timeout": 600000}
+rule member
+  text I am here.
+"""
+
+
+def a_conversation_that_is_set_back_stops_who_came_later_and_keeps_who_was_there(lab):
+    lab.model(SET_BACK)
+    session = str(uuid.uuid4())
+    client = Client(lab, "--session-id", session, "--allowedTools=Bash", env=TEAMS)
+    for prompt in ("Hello", PROMPT):
+        client.say(prompt)
+        client.run.frame("result")
+    client.say("Add ben")
+    ran, task = pathlib.Path(lab.work, "ran"), config(lab) / "tasks/alpha/1.json"
+    wait_until(lambda: ran.exists() and ran.read_text() == "x\nx\n", "they do not work")
+    client.run.kill()
+    client.run.wait()
+    lab.wait_for_nobody()
+    lines = transcripts(lab, session)[0].lines
+    assert read_json(task)["owner"] == "ben"
+    said = [line["uuid"] for line in lines if line["type"] == "assistant" and line["message"]["content"][0]["type"] == "text"]
+
+    def resumed(*more):
+        done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--allowedTools=Bash", "--resume", session, *more,
+                         "Who is there", env=TEAMS)
+        assert done.code == 0, done
+        return done, [b["content"] for f in done.frames() if f["type"] == "user" and not f.get("parent_tool_use_id")
+                      for b in f["message"]["content"] if b["type"] == "tool_result"]
+    done, (listed, sent) = resumed("--resume-session-at", said[1])
+    notes = [f["content"] for f in done.frames() if f.get("subtype") == "informational"]
+    assert len(notes) == 1 and re.fullmatch(r"the conversation was set back: agents that were started later are stopped: (ben, C|C, ben)", notes[0]), notes
+    assert "ann [" in listed and "ben [" not in listed and "stays stopped" in sent, (listed, sent)
+    stopped = [f["summary"] for f in done.frames() if f.get("subtype") == "task_notification" and f["status"] == "stopped"]
+    assert len(stopped) == 1, stopped
+    assert "owner" not in read_json(task) and read_json(task)["status"] == "pending", read_json(task)
+    assert ran.read_text() == "x\nx\n", "what was stopped worked again"
+    again, (listed, sent) = resumed()  # and for good
+    assert "ben [" not in listed and "Subagents" not in listed and "stays stopped" in sent and ran.read_text() == "x\nx\n", (listed, sent)
+    done, (listed, sent) = resumed("--resume-session-at", said[0])
+    notes = [f["content"] for f in done.frames() if f.get("subtype") == "informational"]
+    assert len(notes) == 1 and re.match(r"the conversation was set back: team alpha, .* is deleted; its open tasks are in ", notes[0]), notes
+    assert "leads team" not in listed and not (config(lab) / "teams/alpha").exists() and not task.exists(), listed
+    assert "leads team" not in resumed()[1][0]
+
+
 # ---- questions and interrupts (rows 47, 59, 60) ------------------------------------------------------------------------------------
 
 def questions_of_members_reach_the_host_with_their_ids_and_each_gets_its_own_answer(lab):
@@ -524,6 +619,7 @@ rule starts
   prompt contains "Make a team"
   turn 2
   repeat 20 call Agent {"description": "Q", "prompt": "Ask", "name": "m{{i}}"}
+  call Agent {"description": "F", "prompt": "Be free", "name": "free"}
 rule lead
   agent main
   text Done.
@@ -537,7 +633,12 @@ rule ends
     client = Client(lab, "--permission-prompt-tool", "stdio", env=TEAMS)
     client.say(PROMPT)
     asked = [client.asked("can_use_tool") for _ in range(20)]
-    assert len({a["request"]["agent_id"] for a in asked}) == 20, [a["request"].get("agent_id") for a in asked]
+    metas = {m["name"]: path.name[len("agent-"):-len(".meta.json")] for path in config(lab).glob("projects/*/*/subagents/*.meta.json")
+             for m in (read_json(path),)}
+    assert {a["request"]["input"]["file_path"]: a["request"]["agent_id"] for a in asked} == {
+        "%s/%s@alpha.txt" % (lab.work, name): i for name, i in metas.items() if name != "free"}, asked
+    free = next(config(lab).glob("projects/*/*/subagents/agent-%s.jsonl" % metas["free"]))
+    wait_until(lambda: "agent-end" in free.read_text(), "one that asks nothing waits for the others")
     denied = set()
     for i, a in enumerate(asked):
         if i % 2:
@@ -551,6 +652,8 @@ rule ends
     errors = [b for f in done.frames() if f["type"] == "user" for b in f["message"]["content"]
               if b["type"] == "tool_result" and b.get("is_error")]
     assert len(errors) == 10 and all("not this one" in json.dumps(b) for b in errors), len(errors)
+    visible = [f["agent_id"] for f in done.frames() if f["type"] == "system" and f["subtype"] == "permission_denied"]
+    assert sorted(visible) == sorted(a["request"]["agent_id"] for a in asked if a["request"]["input"]["file_path"] in denied), visible
 
 
 def a_question_of_a_coordinators_worker_reaches_the_host_with_its_id(lab):
@@ -661,12 +764,14 @@ rule starts
   prompt contains "Make a team"
   turn 2
   call Agent {"description": "A", "prompt": "Wait", "name": "ann"}
+  call Agent {"description": "B", "prompt": "Wait", "name": "ben"}
+  call Agent {"description": "W", "prompt": "Work", "name": "wim"}
   call Agent {"description": "P", "prompt": "Plan it", "name": "pam", "mode": "plan"}
 rule holds
   agent main
   prompt contains "Make a team"
   turn 3
-  call Bash {"command": "until [ $(cat %s/projects/*/*/subagents/*.jsonl | grep -c agent-end) = 2 ]; do sleep 0.05; done", "description": "hold"}
+  call Bash {"command": "until [ $(cat %s/projects/*/*/subagents/*.jsonl | grep -c agent-end) = 3 ]; do sleep 0.05; done", "description": "hold"}
 rule approves
   agent main
   prompt contains "Go on"
@@ -685,9 +790,14 @@ rule pam plans
   prompt contains "Plan it"
   turn 1
   call ExitPlanMode {"plan": "# A plan"}
+rule wim works
+  agent wim@alpha
+  prompt contains "Work"
+  turn 1
+  call Bash {"command": "%s", "description": "work"}
 rule member
   text I am here.
-''' % (config(lab), lab.work)
+''' % (config(lab), lab.work, hold(lab, "free"))
     lab.model(model, log=True)
     client = Client(lab, "--allowedTools=Bash,Write", env=TEAMS)
     client.say(PROMPT)
@@ -697,11 +807,13 @@ rule member
     client.run.frame("result")
     client.say("Go on")
     client.run.frame("result")
+    release(lab, "free")
     client.over()
     bodies = [b for b in lab.models[-1].bodies() if "Go on" in json.dumps(b["messages"][-1:])]
     assert bodies, "no request after the summary"
     text = json.dumps(bodies[0]["messages"])
-    assert "Your team, as it is now" in text and "- ann (general-purpose): idle" in text, text[-3000:]
+    told = dict(re.findall(r"- (\w+) \(general-purpose\): (\w+)", text[text.index("Your team, as it is now"):]))
+    assert told == {"ann": "idle", "ben": "idle", "wim": "running", "pam": "awaiting"}, text[-3000:]
     assert "its plan waits for approval: request_id plan_approval-" in text, text[-3000:]
     assert pathlib.Path(lab.work, "pam.txt").read_text() == "by the plan"
 
@@ -757,6 +869,7 @@ if __name__ == "__main__":
          each_message_of_a_storm_arrives_once_although_the_process_is_killed_again_and_again,
          after_a_kill_the_team_is_as_it_was,
          a_transcript_of_a_member_that_takes_long_to_read_does_not_hold_up_its_lead,
+         a_conversation_that_is_set_back_stops_who_came_later_and_keeps_who_was_there,
          a_session_that_is_cleared_leaves_its_team_suspended_and_the_new_one_has_none,
          a_fork_of_the_session_has_no_team_and_the_team_stays_with_its_origin,
          questions_of_members_reach_the_host_with_their_ids_and_each_gets_its_own_answer,

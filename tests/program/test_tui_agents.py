@@ -186,6 +186,7 @@ def a_line_to_a_member_is_the_users_word_to_it(lab):
         ready(s)
         s.press("Make a team", "enter")
         s.until(lambda rows: sum("Noted." in r for r in rows) == 2)
+        s.until(lambda rows: not any("1 runs" in r for r in rows))  # one that waits for a message does not run
         s.press("@ANN words of many, with  blanks and so on until more than sixteen of them are in one line of text", "enter")
         s.until("ann has your message")
         s.until(lambda rows: sum("Noted." in r for r in rows) == 3)  # the lead was told that ann had a run

@@ -246,6 +246,7 @@ void agent_release(struct agent *a)
 	hook_set_unref(a->hooks);
 	map_release(&a->skills_told);
 	skill_activation_free(a->activation);
+	map_release(&a->instructions_seen);
 	tool_set_release(&a->tools);
 	deferral_release(&a->deferral);
 	journal_free(a->journal);

@@ -123,7 +123,8 @@ static void add_kept_messages(struct query *q, struct transcript *out, void *dat
 	agent_list_skills(a, &skills);
 	if (skills.n)
 		transcript_add(out, ROLE_USER, segment_text(buf_str(&skills)));
-	agent_restore_skills(a, &a->query.transcript, &texts);
+	skill_texts_restore(&a->skills_told, &a->query.transcript, &texts);
+	agent_forget_path_instructions(a);
 	add_reminder(out, "Skills that were used in this conversation; they still hold:", buf_str(&texts));
 	if (a->tree->team)
 		a->tree->team_ops->describe(a, &team);

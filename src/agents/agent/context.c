@@ -45,14 +45,33 @@ static void write_environment(struct buf *out, struct agent *a)
 	buf_addstr(out, "</system-reminder>");
 }
 
-static void on_instruction_file(void *data, const struct instruction_file *file)
+static void notify_instruction_hooks(struct agent *a, const struct instruction_file *file, const char *trigger)
 {
-	struct agent_tree *t = data;
-	const char *reason = file->parent ? "include" : "session_start";
+	agent_notify_hooksf(a, HOOK_INSTRUCTIONS_LOADED, file->reason,
+			    "{file_path:'%s', memory_type:'%s', load_reason:'%s', globs?:%s, trigger_file_path?:'%s', "
+			    "parent_file_path?:'%s'}",
+			    file->path, file->kind, file->reason, file->globs, trigger, file->parent);
+}
 
-	agent_notify_hooksf(&t->main, HOOK_INSTRUCTIONS_LOADED, reason,
-			    "{file_path:'%s', memory_type:'%s', load_reason:'%s', parent_file_path?:'%s'}", file->path,
-			    file->kind, reason, file->parent);
+static void on_first_instructions(void *data, const struct instruction_file *file)
+{
+	notify_instruction_hooks(data, file, NULL);
+}
+
+static struct instructions_spec instructions_spec(const struct agent_tree *t)
+{
+	return (struct instructions_spec){ .cwd = t->main.cwd,
+					   .config_dir = t->config_dir,
+					   .managed_dir = t->managed_dir,
+					   .managed_text = t->claude_md,
+					   .excludes = t->claude_excludes,
+					   .rules = t->instruction_rules };
+}
+
+static void emit_instruction_notes(struct agent_tree *t, const struct buf *notes)
+{
+	if (notes->n)
+		t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(notes)) });
 }
 
 /* Collected once for all agents of a tree: a reference, or NULL. managed_only: those that an agent cannot leave out. */
@@ -66,16 +85,19 @@ static struct segment *find_instructions(struct agent_tree *t, bool managed_only
 	if (i->collected || getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS"))
 		return i->text ? segment_ref(i->text) : NULL;
 	i->collected = true;
-	instructions_collect(&files, &notes,
-			     &(struct instructions_spec){ .cwd = managed_only ? NULL : t->main.cwd,
-							  .config_dir = managed_only ? NULL : t->config_dir,
-							  .managed_dir = t->managed_dir,
-							  .managed_text = t->claude_md,
-							  .excludes = t->claude_excludes,
-							  .on_file = managed_only ? NULL : on_instruction_file,
-							  .data = t });
-	if (notes.n && !managed_only)
-		t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&notes)) });
+	if (!managed_only && !t->instruction_rules)
+		t->instruction_rules = xcalloc(1, sizeof *t->instruction_rules);
+	struct instructions_spec spec = instructions_spec(t);
+	if (managed_only) {
+		spec.cwd = spec.config_dir = NULL;
+		spec.rules = NULL;
+	} else {
+		spec.on_file = on_first_instructions;
+		spec.data = &t->main;
+	}
+	instructions_collect(&files, &notes, &spec);
+	if (!managed_only)
+		emit_instruction_notes(t, &notes);
 	if (!files.n)
 		return NULL;
 	buf_addf(&text,
@@ -84,6 +106,71 @@ static struct segment *find_instructions(struct agent_tree *t, bool managed_only
 		 files.p);
 	i->text = segment_text(buf_str(&text));
 	return segment_ref(i->text);
+}
+
+/* ---- instructions that come with the files that an agent works on ---- */
+
+struct path_instructions {
+	struct agent *agent;
+	const char *path;
+};
+
+/* A fork has the conversation of its parent up to its own first compaction. */
+static bool is_first_look(void *data, const char *path)
+{
+	struct agent *a = ((struct path_instructions *)data)->agent;
+
+	for (const struct agent *o = a; o; o = o->is_fork && !o->instructions_forgotten ? o->parent : NULL)
+		if (map_get(&o->instructions_seen, str_from(path)))
+			return false;
+	map_set(&a->instructions_seen, str_from(path), a);
+	return true;
+}
+
+static void on_path_instructions(void *data, const struct instruction_file *file)
+{
+	const struct path_instructions *p = data;
+
+	notify_instruction_hooks(p->agent, file, p->path);
+}
+
+void agent_add_path_instructions(struct agent *a, const char *path, bool restored)
+{
+	AUTO_BUF struct buf notes = { 0 };
+	AUTO_BUF struct buf files = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct agent_tree *t = a->tree;
+
+	if ((a->definition && a->definition->omit_claude_md) || getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS"))
+		return;
+	if (!t->instruction_rules) { /* the conversation began in another process */
+		t->instruction_rules = xcalloc(1, sizeof *t->instruction_rules);
+		struct instructions_spec first = instructions_spec(t);
+		instructions_collect(&files, &notes, &first);
+		files.n = notes.n = 0;
+	}
+	struct path_instructions p = { a, path };
+	struct instructions_spec spec = instructions_spec(t);
+	spec.is_new = is_first_look;
+	spec.on_file = restored ? NULL : on_path_instructions;
+	spec.data = &p;
+	instructions_for_path(&files, &notes, &spec, path);
+	if (restored)
+		return;
+	emit_instruction_notes(t, &notes);
+	if (files.n) {
+		buf_addf(
+			&text,
+			"<system-reminder>\n# Instructions for %s\nFollow them while you work there.\n\n%s</system-reminder>",
+			path, files.p);
+		query_notice(&a->query, NULL, buf_str(&text));
+	}
+}
+
+void agent_forget_path_instructions(struct agent *a)
+{
+	map_release(&a->instructions_seen);
+	a->instructions_forgotten = true;
 }
 
 size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS])

@@ -54,6 +54,11 @@ static bool matches_rule(void *data, struct str rule)
 	struct permission_verdict v = { 0 };
 	bool fits = true;
 
+	for (const struct permission *up = p; up && !alone.main_checkout;
+	     up = up->parent) { /* a copy is the same file */
+		alone.write_root = up->write_root;
+		alone.main_checkout = up->main_checkout;
+	}
 	if (permission_add_rule(&alone, RULE_DENY, rule, &origin, NULL, NULL, NULL) == 0) {
 		permission_explain(&alone, tool_call_use(call), PERMISSION_HINT_NONE, &v);
 		/* By the ask step: it is not certain that the rule is not meant. */
@@ -440,7 +445,7 @@ static void gate_after(struct tool_gate *gate, struct tool_call *call)
 	struct json_out w = json_out(&fields);
 
 	if (!call->policy.apart)
-		agent_activate_skills(a, call);
+		agent_touch(a, call);
 	if (call->cancelled || !gate_has_hooks(a, call, event, &spec)) {
 		tool_call_settle(call);
 		return;

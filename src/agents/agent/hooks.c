@@ -244,9 +244,8 @@ int agent_step_hooks(struct agent *a, struct err *err)
 			 d->name);
 		return 0;
 	}
-	bool trusted = d->source == SOURCE_PROJECT  ? t->switches.trusted
-		       : d->source == SOURCE_PLUGIN ? agent_tree_trusts_plugin(t, d->plugin)
-						    : true;
+	bool trusted = d->source == SOURCE_PLUGIN ? agent_tree_trusts_plugin(t, d->plugin)
+						  : agent_tree_believes(t, &d->common);
 	a->hooks = hook_set_parse(
 		&(struct hook_source){
 			.layer = HOOK_FROM_AGENT, .file = d->file, .trusted = trusted, .of_subagent = a->parent },

@@ -312,7 +312,7 @@ int agent_restore(struct agent *a, bool run, struct err *err)
 								   .text = l->waiting[i].text });
 	for (size_t i = 0; i < l->file_count; i++) {
 		a->tree->kit->recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
-		agent_restore_activation(a, l->files[i].path);
+		agent_restore_touch(a, l->files[i].path, l->files[i].summarized);
 	}
 	for (size_t i = 0; i < l->call_count && status == 0; i++)
 		status = query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,

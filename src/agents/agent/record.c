@@ -132,13 +132,7 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 		  t->shares_history, (long long)t->started_ms, (long long)t->run_started_ms, t->model);
 	json_putf(&w, "requestedModel?:'%s', requestedEffort?:'%s', requestedIsolation?:'%s'", t->request.model,
 		  t->request.effort, t->request.isolation);
-	json_putf(&w, "requestedMaxTurns?:%lld", (long long)t->request.max_turns);
-	if (t->request.allow) {
-		json_kopen(&w, "requestedAllow", '[');
-		for (size_t i = 0; t->request.allow[i]; i++)
-			json_put_cstr(&w, t->request.allow[i]);
-		json_close(&w);
-	}
+	json_putf(&w, "requestedMaxTurns?:%lld, skill?:'%s'", (long long)t->request.max_turns, t->request.skill);
 	if (t->base) {
 		json_putf(&w, "spawnedWithWorktree:true, worktreePath:'%s', worktreeBranch:'%s'", t->worktree,
 			  t->branch);
@@ -290,15 +284,8 @@ static void read_fields(struct agent_record *t, const struct json *root)
 	t->request.effort = json_cstr(json_get(root, "requestedEffort"), a);
 	t->request.isolation = json_cstr(json_get(root, "requestedIsolation"), a);
 	t->request.max_turns = number_of(json_get(root, "requestedMaxTurns"), 0);
-	const struct json *allow = json_get(root, "requestedAllow");
-	if (json_is(allow, JSON_ARRAY)) {
-		const char **rules = arena_calloc(a, (allow->count + 1) * sizeof *rules);
-		size_t n = 0;
-		for (const struct json *v = json_first(allow); v; v = json_next(allow, v))
-			if (json_is(v, JSON_STRING))
-				rules[n++] = json_cstr(v, a);
-		t->request.allow = rules;
-	}
+	/* A record brings no rules: those of the skill are in its file. */
+	t->request.skill = text_or(json_get(root, "skill"), a, json_get(root, "requestedAllow") ? "" : NULL);
 	t->state = json_bool(json_get(root, "finished")) ? AGENT_COMPLETED : AGENT_SUSPENDED;
 	if (t->state == AGENT_COMPLETED)
 		(void)end_state_parse(json_str(json_get(root, "endState"), a), &t->state);

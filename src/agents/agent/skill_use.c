@@ -132,12 +132,10 @@ static void emit_problem(const struct agent *a, const char *file, const char *wh
 	a->tree->on_event(a->tree->data, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 }
 
-/* What widens in a skill counts if the folder or plugin that it comes from is trusted. */
-static bool skill_is_believed(const struct agent *a, const struct skill *s)
+/* Rules that a skill brings. Plugins were installed by the user. */
+const struct name_list *skill_use_allows(const struct agent *a, const struct skill *s)
 {
-	if (s->source == SOURCE_PROJECT)
-		return a->tree->switches.trusted;
-	return s->source != SOURCE_PLUGIN || s->plugin_trusted;
+	return s->allowed_tools.count && agent_tree_believes(a->tree, &s->common) ? &s->allowed_tools : NULL;
 }
 
 /* Its hooks stay until the session ends; they are registered once. */
@@ -146,7 +144,7 @@ static void register_skill_hooks(struct agent *a, const struct skill *s)
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };
 	struct agent_tree *t = a->tree;
-	bool trusted = skill_is_believed(a, s);
+	bool trusted = s->source == SOURCE_PLUGIN ? s->plugin_trusted : agent_tree_believes(t, &s->common);
 
 	for (size_t i = 0; i < t->skill_hook_count; i++)
 		if (!strcmp(t->skill_hooks[i].file, s->file))
@@ -199,7 +197,7 @@ static void on_rendered(void *data, const struct skill_text *text)
 			register_skill_hooks(a, u->skill);
 		if (!u->skill->is_fork) {
 			agent_take_turn_model(a, u->skill);
-			result.is_known = !agent_note_skill(a, u->skill->name, text->text);
+			result.is_known = !skill_text_note(&a->skills_told, u->skill->name, text->text);
 		}
 	}
 	u->done(u->data, &result);
@@ -216,14 +214,12 @@ struct skill_use *skill_use_start(struct agent *a, struct skill *skill, struct s
 
 	list_push(&a->skill_uses, u);
 	const struct rule_origin origin = { .layer = "command", .file = skill->file };
-	/* Plugins were installed by the user. */
-	bool counts = skill->source == SOURCE_PLUGIN || skill_is_believed(a, skill);
-	if (skill->allowed_tools.count && !counts)
+	const struct name_list *allows = skill_use_allows(a, skill);
+	if (skill->allowed_tools.count && !allows)
 		emit_problem(a, skill->file,
 			     "its allowed-tools do not count: this folder is not trusted; `cadre trust` trusts it");
-	for (size_t i = 0; counts && i < skill->allowed_tools.count; i++)
-		(void)rule_set_add(u->grant->rules, RULE_ALLOW, str_from(skill->allowed_tools.names[i]), &origin, NULL,
-				   NULL, NULL);
+	for (size_t i = 0; allows && i < allows->count; i++)
+		(void)rule_set_add(u->grant->rules, RULE_ALLOW, str_from(allows->names[i]), &origin, NULL, NULL, NULL);
 	u->render = skill_render_start(
 		&(struct skill_render_spec){
 			.skill = skill,

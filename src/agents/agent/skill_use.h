@@ -4,7 +4,7 @@
 #pragma once
 #include "defs/skill/registry.h"
 #include "defs/skill/render.h"
-#include "core/message/transcript.h"
+#include "defs/skill/skill_text.h"
 #include "agents/agent/tree.h"
 
 struct skill_use;
@@ -26,6 +26,8 @@ static inline unsigned agent_skill_views(const struct agent *a, const struct cat
 /* Why there is none of this name, with names that look like it. */
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name);
 
+/* The allow rules that it brings; NULL: none, or its folder is not trusted. */
+const struct name_list *skill_use_allows(const struct agent *a, const struct skill *s);
 /* Leads to done exactly once, from the loop. lasting: its allowed and disallowed tools and its hooks stay in force; otherwise
  * it allows only its own commands. */
 struct skill_use *skill_use_start(struct agent *a, struct skill *skill, struct str arguments, bool lasting,
@@ -74,27 +76,10 @@ int agent_preload(struct agent *a, struct err *err); /* a step of life[] */
 
 struct skill_activation; /* directories and skills that an agent has touched; owned by it, NULL: none */
 
-/* The call has succeeded. The next request lists the skills that it activates. */
-void agent_activate_skills(struct agent *a, const struct tool_call *call);
-/* A file that the agent touched in an earlier process: the next list of skills has its skills. */
-void agent_restore_activation(struct agent *a, const char *path);
+/* The call has succeeded. The next request lists the skills that it activates, and has the instructions for its file. */
+void agent_touch(struct agent *a, const struct tool_call *call);
+/* A file that the agent touched in an earlier process: the next list of skills has its skills. summarized: before a compaction,
+ * so its instructions are not in the conversation any more. */
+void agent_restore_touch(struct agent *a, const char *path, bool summarized);
 bool agent_skill_inactive(const struct agent *a, const struct catalog_entry *e);
 void skill_activation_free(struct skill_activation *w);
-
-/* ---- skill_activation.c: restores the texts of skills after a compaction ----
- *
- * The conversation itself is the record: a text of a skill is found in it by its form, so a resumed or forked session knows
- * as much as the one that used the skill.
- *
- *     Skill NAME:\n\nTEXT                              the result of a Skill call
- *     <skill name="NAME">\nTEXT\n</skill>, several     typed by the user, preloaded, or attached again */
-
-/* A text in that form, for a block of its own. */
-void skill_text_add(struct buf *out, const char *name, struct str text);
-/* The agent's conversation gets this text. False: it has this very text already. */
-bool agent_note_skill(struct agent *a, const char *name, struct str text);
-
-enum { SKILL_KEPT_BYTES = 20000, SKILL_KEPT_TOTAL = 100000 }; /* 5,000 tokens of a text, 25,000 of all */
-/* For a conversation that starts again: the last text of each skill that t has, the latest use first. The model no longer
- * knows a text that is left out or cut. */
-void agent_restore_skills(struct agent *a, const struct transcript *t, struct buf *out);

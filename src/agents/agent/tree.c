@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * tree.c - all agents of one session. */
 #include "agents/agent/tree.h"
+#include "config/settings/instructions.h"
 #include <assert.h>
 #include "core/model/catalog.h"
+#include "config/settings/trust.h"
 #include "core/store/state.h"
 #include "defs/plugin/list.h"
 #include "defs/policy/plugins.h"
+#include "defs/policy/sources.h"
+#include "lib/io/file.h"
 #include "lib/base/list.h"
 
 enum { TASKS_PAUSE_MS = 100 };
@@ -56,6 +60,9 @@ void agent_tree_release(struct agent_tree *t)
 		hook_set_unref(t->skill_hooks[i].set);
 	for (size_t i = 0; i < COUNT_OF(t->instructions); i++)
 		segment_unref(t->instructions[i].text);
+	if (t->instruction_rules)
+		instruction_rules_release(t->instruction_rules);
+	free(t->instruction_rules);
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------- */
@@ -100,18 +107,6 @@ void agent_tree_sort_records(struct agent_tree *t)
 }
 
 /* Of several with one name the newest has it. */
-struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_name)
-{
-	struct agent_record *found = map_get(&t->by_id, id_or_name);
-
-	if (found)
-		return found;
-	for (struct agent_record *record = t->records; record; record = record->next)
-		if (record->name && str_is(id_or_name, record->name))
-			found = record;
-	return found;
-}
-
 /* Of those with one name the newest has it; one that is gone gives way to one that is not. */
 struct agent_record *agent_tree_member(struct agent_tree *t, struct str name)
 {
@@ -124,10 +119,49 @@ struct agent_record *agent_tree_member(struct agent_tree *t, struct str name)
 	return found;
 }
 
+struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_name)
+{
+	struct agent_record *found = map_get(&t->by_id, id_or_name);
+
+	for (struct agent_record *record = found ? NULL : t->records; record; record = record->next)
+		if (record->name && str_is(id_or_name, record->name))
+			found = record;
+	if (found)
+		return found;
+	struct str team = id_or_name, name = str_cut(&team, '@'); /* a member: in any case, and NAME@TEAM */
+	found = agent_tree_member(t, name);
+	return found && (!team.p || str_is(team, found->member->team)) ? found : NULL;
+}
+
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind)
 {
 	return (source == SOURCE_USER || source == SOURCE_PROJECT || source == SOURCE_FLAG) &&
 	       policy_plugins_only(t->services->policy.settings, kind);
+}
+
+static bool trusts_added(const struct agent_tree *t, const char *dir)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_TRUST struct trust trust = { 0 };
+	const char *state_file;
+
+	return services_state_file(t->services, &a, &state_file, NULL) == 0 &&
+	       trust_read(&trust, state_file, NULL) == 0 && trust_has(&trust, trust_folder(&a, dir));
+}
+
+bool agent_tree_believes(const struct agent_tree *t, const struct definition *d)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct options *o = &t->services->options;
+
+	if (d->source != SOURCE_PROJECT || !t->switches.trusted)
+		return d->source != SOURCE_PROJECT;
+	for (size_t i = 0; i < o->add_dir_count && !path_is_inside(d->file, t->project_dir); i++) {
+		const char *dir = path_absolute(&a, t->main.cwd, str_from(o->add_dirs[i]));
+		if (path_is_inside(d->file, dir))
+			return trusts_added(t, dir);
+	}
+	return true;
 }
 
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait)
@@ -187,6 +221,18 @@ void agent_record_event(struct agent_record *record, struct event_task *ret)
 		.tool_uses = record->tool_uses,
 		.duration_ms = (uint64_t)MAX(end_ms - record->run_started_ms, (int64_t)0),
 	};
+}
+
+struct event_agent agent_record_who(const struct agent_record *record)
+{
+	return (struct event_agent){ .id = record->id,
+				     .type = record->type,
+				     .name = record->name,
+				     .description = record->description,
+				     .tool_use_id = record->tool_use_id,
+				     .parent_id = record->parent_id,
+				     .team = record->member ? record->member->team : NULL,
+				     .depth = record->depth };
 }
 
 const char *member_state_name(enum member_state state)

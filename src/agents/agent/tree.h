@@ -64,6 +64,7 @@ struct agent_member {
 	bool plan_approved; /* ... as it did */
 	int64_t joined_ms, active_ms;
 	enum member_state state;
+	bool announced;         /* hosts know that it is there; also while it is parked */
 	bool restoring;         /* its transcript of an earlier process is being read ... */
 	bool mail_came;         /* ... and it got mail meanwhile */
 	bool failed;            /* the run that is over */
@@ -155,7 +156,8 @@ struct agent_record {
 	struct {
 		const char *model, *effort, *isolation; /* as the call wished; NULL: it did not */
 		int64_t max_turns;
-		const char *const *allow; /* the only allow rules of its line, NULL-terminated; NULL: as its parent's */
+		const char *
+			skill; /* whose allow rules replace those of its line, read again when it continues; NULL: none */
 	} request;
 	struct agent_wait *waits;    /* who waits for its end (TaskOutput) */
 	struct agent_member *member; /* in the arena; NULL: it is in no team */
@@ -290,12 +292,13 @@ struct agent_tree {
 	bool closing;             /* children are suspended, not ended */
 	struct tree_instructions {
 		bool collected;
-		struct segment *text;  /* owned; NULL: there are none */
-	} instructions[2];             /* all; managed ones only */
-	struct tool agent_tool;        /* the Agent tool with the roster in its description */
-	struct tool send_tool;         /* SendMessage where there are teams */
-	struct head *agent_definition; /* a reference; shared with other sessions: it has several KB */
-	const char *agent_base;        /* the definition without whom one can call */
+		struct segment *text;                /* owned; NULL: there are none */
+	} instructions[2];                           /* all; managed ones only */
+	struct instruction_rules *instruction_rules; /* NULL: not known yet */
+	struct tool agent_tool;                      /* the Agent tool with the roster in its description */
+	struct tool send_tool;                       /* SendMessage where there are teams */
+	struct head *agent_definition;               /* a reference; shared with other sessions: it has several KB */
+	const char *agent_base;                      /* the definition without whom one can call */
 	struct {
 		const char *file; /* borrowed from the set */
 		struct hook_set *set;
@@ -334,6 +337,9 @@ static inline bool agent_tree_trusts_plugin(const struct agent_tree *t,
 
 	return p && p->state == PLUGIN_ENABLED && p->trusted;
 }
+/* Whether what widens in a definition counts: one of a project needs the user's trust in the folder of the session, or, if --add-dir
+ * brought it, in that very folder. Plugins are asked about by agent_tree_trusts_plugin(). */
+bool agent_tree_believes(const struct agent_tree *t, const struct definition *d);
 /* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind);
 static inline struct agent *agent_tree_find(struct agent_tree *t, const char *id) /* alive; "" is the main agent */
@@ -352,6 +358,8 @@ void agent_wait_remove(struct agent_record *record, struct agent_wait *wait);
 void agent_record_end_waits(struct agent_record *record);                     /* it has ended */
 void agent_record_refresh(struct agent_record *record);                       /* takes the figures of one that runs */
 void agent_record_event(struct agent_record *record, struct event_task *ret); /* as it stands now, for events */
+/* Its texts are borrowed. */
+struct event_agent agent_record_who(const struct agent_record *record);
 void agent_record_row(struct agent_record *record,
 		      struct task_row *ret_row); /* as it stands now, for other processes; borrowed */
 void agent_record_told(struct agent_record *record, const char *id); /* the next meta_write records it */

@@ -9,6 +9,7 @@
 #include "mcp/client/pool.h"
 #include "agents/agent/context.h"
 #include "agents/agent/servers.h"
+#include "agents/agent/skill_use.h"
 #include "agents/worktree/worktree.h"
 #include "agents/profile/roster.h"
 #include "lib/json/json_write.h"
@@ -25,7 +26,7 @@ static bool is_offered(const struct agent_tree *t, struct str parameter)
 /* Where a fork may be made: what it is, when it is worth it, and an example. */
 static void write_fork_usage(struct buf *out, const struct agent_tree *t, const char *only)
 {
-	if (only || agent_denied(t->services->registry, STR(FORK_TYPE)))
+	if (only || t->switches.coordinator || agent_denied(t->services->registry, STR(FORK_TYPE)))
 		return;
 	if (t->switches.fork_mode)
 		buf_addstr(out, "Without subagent_type the agent is a fork of you: it has this whole conversation, and "
@@ -44,6 +45,17 @@ static void write_fork_usage(struct buf *out, const struct agent_tree *t, const 
 		 t->switches.fork_mode ? "" : "\"subagent_type\": \"fork\", ");
 }
 
+/* In place of the usual text: a coordinator has no tools of its own, and waits for no worker. */
+static const char worker_usage[] =
+	"Starts a worker, which carries out one task in the background. It has its own conversation and sees nothing of this "
+	"one: the prompt must contain everything that it needs: the goal, where to look, what is already known, and what to "
+	"report.\n\n"
+	"- To run independent tasks at the same time, start several workers with several calls in one message.\n"
+	"- The call returns at once with the id of the worker. Its end comes to you as a task notification; SendMessage to its id "
+	"continues it with its conversation.\n"
+	"- isolation \"worktree\" gives it a copy of the git repository, so that its changes cannot conflict with others. A copy "
+	"without changes is removed; otherwise the notification names its path and branch.";
+
 static void write_definition(struct buf *out, const struct agent_tree *t, const char *base, const char *only)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -55,7 +67,8 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 	int status = json_parse(&reader, base, strlen(base), &root, NULL);
 	assert(status == 0); /* compiled in */
 	(void)status;
-	struct str description = json_str(json_get(root, "description"), &a);
+	struct str description =
+		t->switches.coordinator ? str_from(worker_usage) : json_str(json_get(root, "description"), &a);
 	buf_addf(&text, STR_FMT "\n\n", STR_ARG(description));
 	write_fork_usage(&text, t, only);
 	roster_write(&text, t->services->registry,
@@ -429,7 +442,7 @@ static void use_mode_of_definition(struct agent *a, enum permission_mode *mode)
 	if (!d->permission_mode || !permission_mode_parse(str_from(d->permission_mode), &wish) ||
 	    wish == PERMISSION_BUBBLE)
 		return;
-	bool believed = d->source != SOURCE_PLUGIN && (d->source != SOURCE_PROJECT || sv->policy.trusted);
+	bool believed = d->source != SOURCE_PLUGIN && agent_tree_believes(a->tree, &d->common);
 	if (permission_mode_is_wider(wish, *mode) && !believed)
 		buf_addf(
 			&a->notes,
@@ -449,6 +462,16 @@ static int make_main_permission(struct agent *a, struct err *err)
 	const struct services *sv = a->tree->services;
 	struct permission *p = &a->permission;
 
+	/* Settings, definitions, records of agents, plugins: who writes there decides what later sessions may do. */
+	const char *plugins = getenv("CLAUDE_CODE_PLUGIN_CACHE_DIR");
+	AUTO_FREE char *real = realpath(a->tree->config_dir, NULL);
+	const char **own = arena_calloc(a->tree->arena, 4 * sizeof *own);
+	own[0] = a->tree->config_dir;
+	if (real && strcmp(real, own[0]) != 0)
+		own[1] = arena_strdup(a->tree->arena, real);
+	if (plugins && plugins[0])
+		own[own[1] ? 2 : 1] = path_absolute(a->tree->arena, a->cwd, str_from(plugins));
+	p->own_dirs = own;
 	p->can_ask = options_can_ask(&sv->options);
 	p->root = a->cwd;
 	p->dirs = a->env.dirs;
@@ -501,13 +524,16 @@ int agent_make_permission(struct agent *a, struct err *err)
 	const struct permission_limit *only;
 	size_t only_count = tool_choice_limits(c, &a->arena, &only);
 	const char *const *more = guide_allows(a, c);
-	bool trusted = !d || d->source != SOURCE_PROJECT || a->tree->switches.trusted;
+	bool trusted = !d || agent_tree_believes(a->tree, &d->common);
 	struct memory_dirs places;
 	bool memory = agent_memory_dirs(a, &places);
 
 	if (!a->parent)
 		return make_main_permission(a, err);
 	const struct agent_member *m = a->record->member;
+	const char *skill = a->record->request.skill;
+	const struct catalog_entry *of_skill = skill ? agent_skill(a, str_from(skill)) : NULL;
+	const struct name_list *allow = of_skill ? skill_use_allows(a, of_skill->skill) : NULL;
 	if (m && !more)
 		more = member_allows(a);
 	/* Of a member: the mode of the call, or plan mode until the lead has approved its plan. */
@@ -535,9 +561,9 @@ int agent_make_permission(struct agent *a, struct err *err)
 				  .memory_tools = c->for_memory.list,
 				  .memory_tool_count = c->for_memory.count,
 				  .more = more,
-				  .allow = a->record->request.allow,
-				  .allow_count = a->record->request.allow ? str_count(a->record->request.allow) : 0,
-				  .replaces_allow = a->record->request.allow != NULL,
+				  .allow = allow ? allow->names : NULL,
+				  .allow_count = allow ? allow->count : 0,
+				  .replaces_allow = skill != NULL,
 			  });
 	enum permission_mode wish;
 	if (d && d->permission_mode && !trusted && permission_mode_parse(str_from(d->permission_mode), &wish) &&

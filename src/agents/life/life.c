@@ -8,7 +8,7 @@
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
-#include "lib/io/landlock.h"
+#include "lib/confine/landlock.h"
 #include "guard/sandbox/sandbox.h"
 #include "agents/agent/context.h"
 #include "agents/agent/hooks.h"
@@ -85,6 +85,9 @@ static int step_take_worktree(struct agent *a, struct err *err)
 	struct worktree_spec spec = { .agent_id = a->who.id,
 				      .cwd = a->parent ? a->parent->env.cwd : NULL,
 				      .fresh = t->worktree.fresh,
+				      .checked = true,
+				      .trusted = t->switches.trusted,
+				      .session_root = t->main.cwd,
 				      .symlink_dirs = t->worktree.symlink_dirs,
 				      .sparse_paths = t->worktree.sparse_paths };
 
@@ -349,8 +352,14 @@ static int step_announce(struct agent *a, struct err *err)
 
 	if (!a->parent)
 		return 0; /* each of its turns says that the session is there */
+	struct agent_member *m = a->record->member;
+	bool parked = m && m->announced; /* it was there all the time, and works now */
+	if (m) {
+		m->announced = true;
+		m->state = parked ? MEMBER_WORKS : m->state;
+	}
 	agent_record_event(a->record, &task);
-	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_STARTED, .task = &task });
+	agent_emit(a, &(struct event){ .kind = parked ? EVENT_MEMBER_STATE : EVENT_AGENT_STARTED, .task = &task });
 	if (a->record->background)
 		agent_tree_tasks_changed(a->tree);
 	return 0;
@@ -360,8 +369,10 @@ static int step_announce_end(struct agent *a, struct err *err)
 {
 	struct event_task task;
 
-	if (!a->parent)
+	if (!a->parent || (a->park_asked && !a->suspend_asked))
 		return 0;
+	if (a->record->member)
+		a->record->member->announced = false;
 	agent_record_event(a->record, &task);
 	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_ENDED,
 				       .task = &task,

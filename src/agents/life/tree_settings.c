@@ -9,6 +9,7 @@
 #include "agents/agent/context.h"
 #include "agents/agent/hooks.h"
 #include "agents/profile/memory.h"
+#include "lib/base/id.h"
 #include "lib/io/file.h"
 
 enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
@@ -98,6 +99,10 @@ void agent_tree_use_policy(struct agent_tree *t)
 	};
 	t->slots.cap = t->limits.alive;
 	t->switches.trusted = p->trusted;
+	struct catalog *const found[] = { t->services->registry, t->skills.registry };
+	for (size_t i = 0; i < COUNT_OF(found) && p->trusted; i++)
+		if (found[i])
+			found[i]->sources.held_in = NULL; /* the user may have trusted it since */
 	t->allowed_models = settings_get(p->settings, "availableModels", NULL);
 	t->main.env.envp = p->envp;
 	sandbox_use_policy(t->sandbox, sandbox_policy_new(p->settings, t->main.cwd, t->config_dir));
@@ -248,8 +253,11 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 	find_places(t, session_id, project_dir);
 	env_files_remove(t); /* of a run that was cut off */
 	find_switches(t->services, &t->switches, &t->main.notes);
+	char own[9] = ""; /* of this process: when one is killed, its keeper removes it though the session runs again */
+	id_random(own, sizeof own - 1, "0123456789abcdef");
 	t->sandbox = sandbox_new(&(struct sandbox_options){ t->services->loop, t->config_dir,
-							    arena_printf(t->arena, "%s/tmp", t->tasks_dir) });
+							    arena_printf(t->arena, "%s/tmp-%s", t->tasks_dir, own),
+							    t->services->spawner });
 	host_questions_open(t);
 	t->state = t->session_dir ? t->services->state : NULL;
 	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");

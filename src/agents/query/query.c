@@ -54,6 +54,11 @@ static void on_timer(struct timer *timer)
 	query_kick(CONTAINER_OF(timer, struct query, timer));
 }
 
+static void on_note(struct model_call *call, struct str text)
+{
+	query_emit(call->owner, &(struct event){ .kind = EVENT_ERROR, .name = "note", .text = text });
+}
+
 static void on_request_over(struct model_call *call)
 {
 	struct query *q = call->owner;
@@ -389,7 +394,7 @@ static enum step step_ending(struct query *q)
 
 	if (q->model.running || !calls_all_done(q))
 		return STEP_WAIT;
-	governor_leave(&q->config.endpoint->governor, &q->slot, GOVERNOR_OTHER, 0);
+	governor_leave(&q->slot, GOVERNOR_OTHER, 0);
 	budget_return(&q->share);
 	for (uint32_t i = 0; i < q->arrived_count; i++)
 		segment_unref(q->arrived[i]);
@@ -469,6 +474,7 @@ void query_init(struct query *q, const struct query_config *config)
 		.agent = config->agent,
 		.parent_agent = config->parent_agent,
 		.sink = &sink,
+		.on_note = on_note,
 		.on_done = on_request_over,
 		.owner = q,
 	};

@@ -309,7 +309,7 @@ enum step query_enter_gate(struct query *q)
 	q->asked_ms = loop_now_ms(q->config.loop);
 	q->deadline_ms =
 		q->asked_ms + (q->config.retry_deadline_ms ? q->config.retry_deadline_ms : DEFAULT_DEADLINE_MS);
-	governor_enter(&q->config.endpoint->governor, &q->slot);
+	governor_enter(endpoint_governor(q->config.endpoint, q->config.model), &q->slot);
 	return query_set_state(q, QUERY_GATE);
 }
 
@@ -335,7 +335,7 @@ static void make_body(struct query *q)
 
 enum step step_gate(struct query *q)
 {
-	const struct governor *g = &q->config.endpoint->governor;
+	const struct governor *g = q->slot.governor;
 	struct err err = { 0 };
 
 	if (!q->slot.granted && g->hold_until_ms > q->deadline_ms) {
@@ -380,7 +380,7 @@ void query_leave_governor(struct query *q)
 		outcome = GOVERNOR_LIMITED;
 	else if (f->status >= 500)
 		outcome = GOVERNOR_OVERLOADED;
-	governor_leave(&q->config.endpoint->governor, &q->slot, outcome, hold_ms);
+	governor_leave(&q->slot, outcome, hold_ms);
 	budget_return(&q->share);
 }
 
@@ -432,6 +432,6 @@ enum step step_backoff(struct query *q)
 {
 	if (timer_running(&q->timer))
 		return STEP_WAIT;
-	governor_enter(&q->config.endpoint->governor, &q->slot);
+	governor_enter(endpoint_governor(q->config.endpoint, q->config.model), &q->slot);
 	return query_set_state(q, QUERY_GATE);
 }

@@ -33,6 +33,9 @@ static int limits_restore(struct agent_record *t, const struct agent *parent, st
 	struct stat st;
 	struct err why = { 0 };
 
+	if (t->member && !t->tree->team_ops)
+		return err_set(err, ERR_DENIED,
+			       "agent %s cannot go on: it is a member of a team, and this session has no teams", t->id);
 	if (parent_gone && t->is_fork)
 		return err_set(err, ERR_DENIED, "agent %s cannot go on: it is a fork of agent %s, which has ended",
 			       t->id, t->parent_id);
@@ -235,7 +238,7 @@ void agent_resume(struct agent_record *record, struct agent *parent, struct tool
 {
 	struct err err = { 0 };
 
-	if (record->member) {
+	if (record->member && record->tree->team_ops) {
 		record->tree->team_ops->spawned(call, record);
 		return;
 	}
@@ -263,6 +266,24 @@ bool agent_tree_unfinished(const struct agent_tree *t, const struct map *deliver
 			return true;
 	}
 	return false;
+}
+
+void agent_tree_set_back(struct agent_tree *t, const struct map *later, struct buf *ret_names)
+{
+	for (struct agent_record *r = t->records; later->count && r; r = r->next) {
+		struct err ignored = { 0 };
+		bool over = r->member ? r->member->state == MEMBER_GONE : r->state != AGENT_SUSPENDED;
+		if (over || !r->restored || !r->background || !r->tool_use_id ||
+		    !map_get(later, str_from(r->tool_use_id)))
+			continue;
+		r->stop_asked = r->stopped_by_user = true;
+		(void)meta_write(r, &ignored);
+		if (r->member && t->team_ops) {
+			r->restored = false;
+			t->team_ops->stop(r, true);
+		}
+		buf_addf(ret_names, "%s%s", ret_names->n ? ", " : "", r->name ? r->name : r->description);
+	}
 }
 
 /* Children in the foreground are found by the calls that wait for them. The parent gets a failure as the end of that child. */
@@ -293,7 +314,8 @@ void agent_tree_restore(struct agent *parent, const struct map *delivered)
 
 void agent_stop(struct agent_record *record, bool by_user)
 {
-	bool in_pane = record->member && record->member->in_pane && record->member->state != MEMBER_GONE;
+	bool in_pane = record->member && record->tree->team_ops && record->member->in_pane &&
+		       record->member->state != MEMBER_GONE;
 
 	if (!record->live && !in_pane)
 		return;

@@ -6,6 +6,7 @@
 #include "agents/profile/roster.h"
 #include "agents/agent/context.h"
 #include "agents/agent/servers.h"
+#include "agents/agent/skill_use.h"
 
 bool placement_background(const struct placement *p)
 {
@@ -111,12 +112,7 @@ static struct agent_record *make_record(struct agent *parent, const struct spawn
 	t->request.effort = arena_strdup(a, r->effort);
 	t->request.isolation = arena_strdup(a, r->isolation);
 	t->request.max_turns = r->max_turns;
-	if (r->allow && r->allow->count) {
-		const char **rules = arena_calloc(a, (r->allow->count + 1) * sizeof *rules);
-		for (size_t i = 0; i < r->allow->count; i++)
-			rules[i] = arena_strdup(a, r->allow->names[i]);
-		t->request.allow = rules;
-	}
+	t->request.skill = arena_strdup(a, r->skill);
 	limits_note(t, parent);
 	if (r->member) {
 		t->member = arena_alloc(a, sizeof *t->member);
@@ -158,6 +154,8 @@ static bool may_spawn(const struct agent *parent, const struct spawn_request *r,
 		buf_addstr(why, "Budget limit reached: no agent is started any more.");
 	else if (fork && (parent->is_fork || fork_is_marked(&parent->query.transcript)))
 		buf_addstr(why, "A fork cannot fork again: do the work yourself, or name a subagent_type.");
+	else if (fork && t->switches.coordinator)
+		buf_addstr(why, "A coordinator starts no forks: name a type of worker.");
 	else if (fork && parent->agent_types)
 		buf_addf(why, "This agent may start %s only, no forks.", parent->agent_types);
 	else if (denial)
@@ -278,7 +276,7 @@ void skill_use_fork(struct agent *a, const struct skill *skill, struct str text,
 		.type = skill->agent ? skill->agent : "general-purpose",
 		.model = skill->model,
 		.effort = skill->effort,
-		.allow = &skill->allowed_tools,
+		.skill = skill_use_allows(a, skill) ? skill->name : NULL,
 		.background_given = true,
 		.background = a->tree->skills.fork_in_background && !skill->in_foreground && !runs_already,
 	};

@@ -96,13 +96,7 @@ static const size_t pausing_count = COUNT_OF(pausing);
 static void announce_end(struct agent_record *t)
 {
 	struct event_task task;
-	struct event_agent who = { .id = t->id,
-				   .type = t->type,
-				   .name = t->name,
-				   .description = t->description,
-				   .tool_use_id = t->tool_use_id,
-				   .parent_id = t->parent_id,
-				   .depth = t->depth };
+	struct event_agent who = agent_record_who(t);
 
 	agent_record_event(t, &task);
 	t->tree->on_event(t->tree->data, &(struct event){ .kind = EVENT_NOTIFICATION,
@@ -195,14 +189,7 @@ struct agent *subagent_new(struct agent *parent, struct agent_record *record, st
 	a->on_notice = on_notice;
 	a->is_fork = !definition;
 	a->origin = !definition || definition->fork_context ? parent : NULL;
-	a->who = (struct event_agent){ .id = record->id,
-				       .type = record->type,
-				       .name = record->name,
-				       .description = record->description,
-				       .tool_use_id = record->tool_use_id,
-				       .parent_id = record->parent_id,
-				       .team = record->member ? record->member->team : NULL,
-				       .depth = record->depth };
+	a->who = agent_record_who(record);
 	a->record = record;
 	a->definition = definition;
 	a->kick.step = on_kick;
@@ -360,6 +347,8 @@ static void step_starts(struct agent *a)
 	}
 	subagent_launched(a);
 	a->phase = CHILD_RUNS;
+	if (a->record->member)
+		a->record->member->state = MEMBER_WORKS;
 	if (a->call && a->tree->switches.patience_ms)
 		timer_start(a->tree->services->loop, &a->patience, a->tree->switches.patience_ms);
 	if (!a->turn_over)
@@ -384,6 +373,10 @@ static void step_runs(struct agent *a)
 	if (a->children && q->end == QUERY_DONE && !asked_to_end(a)) {
 		a->phase = CHILD_RESTS;
 		slot_leave(&a->tree->slots, &q->agent_slot);
+		return;
+	}
+	if (q->end == QUERY_HALTED && a->record->member && a->record->member->plan && !asked_to_end(a)) {
+		subagent_begin_end(a, AGENT_COMPLETED); /* it submitted a plan: the run is over, and nothing failed */
 		return;
 	}
 	end_reason(&a->failure, q);
@@ -517,7 +510,9 @@ static void step_teardown(struct agent *a)
 	parent->children--;
 	record->live = NULL;
 	if (a->end == AGENT_IDLE)
-		record->member->state = record->member->failed ? MEMBER_FAILED : MEMBER_PARKED;
+		record->member->state = record->member->plan     ? MEMBER_AWAITS
+					: record->member->failed ? MEMBER_FAILED
+								 : MEMBER_PARKED;
 	else
 		subagent_report_end(a);
 	kick_cancel(&a->kick);

@@ -14,7 +14,7 @@ struct spawn_request {
 	struct str description, prompt;
 	const char *type, *model, *effort, *isolation, *name; /* NULL: not given */
 	bool background_given, background;
-	const struct name_list *allow;     /* rules that replace the session's allow rules; NULL or empty: none do */
+	const char *skill;                 /* whose allow rules replace the session's; NULL: none does */
 	int64_t max_turns;                 /* 0: not given */
 	const char *note;                  /* for its parent; NULL: none */
 	const struct agent_member *member; /* what it joins a team as; copied; NULL: it joins none */
@@ -64,6 +64,8 @@ static inline void agent_stop_waited(struct agent_tree *t, const struct tool_cal
 }
 /* Moves it to the background: its call is finished with "launched". False: no call waited, or it cannot be. */
 bool agent_to_background(struct agent *a);
+/* The conversation was set back: children of calls that are behind that point are to end; whom, by name. Before agent_tree_restore. */
+void agent_tree_set_back(struct agent_tree *t, const struct map *later, struct buf *ret_names);
 /* After a resumed parent is open: continues children that were at work and reports ends that were not reported. */
 void agent_tree_restore(struct agent *parent, const struct map *delivered);
 /* Would that find anything for the main agent? */

@@ -363,6 +363,8 @@ static void on_job_done(uv_work_t *work, int status)
 	}
 	if (j->kind == JOB_READ && j->failed && j->err.kind == ERR_LIMIT)
 		say_once(f, j->inbox, j->err.text);
+	if (j->kind == JOB_READ && j->failed && j->err.kind == ERR_BUSY)
+		f->inboxes_due = true; /* another program, or a lock that a kill left: once more, when it is free */
 	if (j->kind == JOB_MIRROR && j->failed && j->err.kind == ERR_BUSY)
 		mirror_again(f->mirror, j->inbox);
 	if (j->kind == JOB_READ && !j->failed && take_inbox(f, j)) {
@@ -497,12 +499,14 @@ static void files_step(struct team_files *f)
 	}
 	if (!f->config_due)
 		watch_inboxes(f);
-	if (f->inboxes || f->inboxes_due) {
+	bool looked = f->inboxes || f->inboxes_due;
+	while (!f->job &&
+	       (f->inboxes || f->inboxes_due)) { /* what changed while they were looked at is looked at once more */
 		f->inboxes_due = f->inboxes_due && f->inboxes;
 		drain_next(f);
-		if (!team_files_reading(f) && f->team->tree->on_idle)
-			f->team->tree->on_idle(f->team->tree);
 	}
+	if (looked && !team_files_reading(f) && f->team->tree->on_idle)
+		f->team->tree->on_idle(f->team->tree);
 }
 
 static void on_delay(struct timer *timer)

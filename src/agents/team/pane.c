@@ -125,14 +125,7 @@ static struct pane *pane_new(struct panes *all, struct agent_record *record)
 	p->proxy->tree = all->tree;
 	p->proxy->parent = &all->tree->main;
 	p->proxy->record = record;
-	p->proxy->who = (struct event_agent){ .id = record->id,
-					      .type = record->type,
-					      .name = record->name,
-					      .description = record->description,
-					      .tool_use_id = record->tool_use_id,
-					      .parent_id = "",
-					      .team = record->member->team,
-					      .depth = 1 };
+	p->proxy->who = agent_record_who(record);
 	return p;
 }
 

@@ -99,6 +99,9 @@ void pane_take_worktree(struct pane *p)
 	struct worktree_spec spec = { .agent_id = p->record->id,
 				      .cwd = t->main.env.cwd,
 				      .fresh = t->worktree.fresh,
+				      .checked = true,
+				      .trusted = t->switches.trusted,
+				      .session_root = t->main.cwd,
 				      .symlink_dirs = t->worktree.symlink_dirs,
 				      .sparse_paths = t->worktree.sparse_paths };
 	const char *base = p->record->base;

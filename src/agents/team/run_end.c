@@ -130,12 +130,12 @@ static void decide_shutdown(struct agent *a)
 		return;
 	unsigned at_it = a->tree->todo_dir ? a->tree->kit->tasks_of(&a->tree->main.env, r->name, &tasks) : 0;
 	id_iso_time(id_wall_ms(), time);
-	const char *request = m->shutdown;
-	m->shutdown = NULL;
 	if (!at_it) {
 		a->leaves = true;
 		return;
 	}
+	const char *request = m->shutdown;
+	m->shutdown = NULL;
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "shutdown_rejected");
 	json_kcstr(&w, "requestId", request);
@@ -262,7 +262,6 @@ void team_run_over(struct agent *a, bool again, bool all_read)
 	if (a->leaves) {
 		a->leaves = false;
 		r->state = AGENT_COMPLETED;
-		r->member->shutdown = "";
 		team_ops.gone(r);
 		return;
 	}
@@ -412,6 +411,23 @@ static void release_tasks(struct team *t, struct agent_record *r, bool asked)
 	(void)change_queue_make(&r->tree->services->changes, &x->change, NULL);
 }
 
+void team_announce_gone(struct agent_record *r)
+{
+	struct event_agent who = agent_record_who(r);
+	struct event_task task;
+
+	if (r->live || !r->member->announced)
+		return;
+	r->member->announced = false;
+	agent_record_event(r, &task);
+	r->tree->on_event(r->tree->data, &(struct event){ .kind = EVENT_AGENT_ENDED,
+							  .agent = &who,
+							  .task = &task,
+							  .is_error = end_state_info(r->state)->is_error });
+	agent_record_note(r);
+	agent_tree_tasks_changed(r->tree);
+}
+
 /* Its open tasks lose their owner, then the lead is notified. */
 static void member_gone(struct agent_record *r)
 {
@@ -424,6 +440,7 @@ static void member_gone(struct agent_record *r)
 	m->shutdown = m->plan = NULL;
 	(void)meta_write(r, &ignored);
 	crash_point(member_gone);
+	team_announce_gone(r);
 	if (m->in_pane)
 		pane_end(r, false);
 	if (!t || r->tree->closing)

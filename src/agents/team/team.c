@@ -2,11 +2,15 @@
  * team.c - the team of a session: made, deleted, found again; who may join it; who is parked. */
 #include "agents/team/pane.h"
 #include "agents/team/peer.h"
+#include <fcntl.h>
 #include <malloc.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "agents/agent/hooks.h"
 #include "config/settings/settings.h"
 #include "guard/permission/mode.h"
 #include "lib/base/crash.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 
 enum { TRIM_MS = 200, CLAIM_PAUSE_MS = 50, MOST_IDLE = 64 };
@@ -204,6 +208,34 @@ static void use_todos(struct team *t, const char *dir)
 	tree->main.env.todo_dir = dir;
 }
 
+/* Other programs look for the list, and for the file that they lock in it, from the beginning. */
+static void make_task_list(const struct agent_tree *tree)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct err ignored = { 0 };
+
+	if (!tree->todo_dir || !tree->session_dir || file_make_dirs(tree->todo_dir, 0700, &ignored) < 0)
+		return;
+	AUTO_CLOSE int fd =
+		open(arena_printf(&a, "%s/.lock", tree->todo_dir), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	(void)fd;
+}
+
+/* A list that never had a task leaves nothing behind. */
+static void drop_empty_list(const struct agent_tree *tree)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_DIR DIR *d = tree->todo_dir ? opendir(tree->todo_dir) : NULL;
+	struct stat st;
+
+	for (const struct dirent *e; (e = dir_next(d));)
+		if (strcmp(e->d_name, ".lock") != 0)
+			return;
+	const char *lock = d ? arena_printf(&a, "%s/.lock", tree->todo_dir) : NULL;
+	if (lock && lstat(lock, &st) == 0 && !st.st_size && unlink(lock) == 0)
+		(void)rmdir(tree->todo_dir);
+}
+
 static struct team *team_open(struct agent_tree *tree, const char *name, bool implicit)
 {
 	const struct settings *settings = tree->services->policy.settings;
@@ -298,8 +330,24 @@ int team_create(struct agent_tree *tree, const char *name, const char *descripti
 		return -(int)err->kind;
 	}
 	crash_point(team_recorded);
+	make_task_list(tree);
 	team_files_changed(t->files);
 	return 0;
+}
+
+/* What a kill left locked is taken over when it is needed, and need not be: whoever looks at the files finds no lock of a dead process. */
+static void drop_dead_locks(const char *dir)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_DIR DIR *d = dir ? opendir(dir) : NULL;
+
+	for (const struct dirent *e; (e = dir_next(d));) {
+		struct dir_lock lock = { 0 };
+		struct err ignored = { 0 };
+		if (str_ends(str_from(e->d_name), STR(".lock")) && strcmp(e->d_name, ".lock") != 0 &&
+		    dir_lock_take(&lock, path_join(&a, dir, e->d_name), 0, NULL, &ignored) == 0)
+			dir_lock_leave(&lock);
+	}
 }
 
 void team_restore(struct agent_tree *tree, struct str fields)
@@ -319,6 +367,10 @@ void team_restore(struct agent_tree *tree, struct str fields)
 	(void)json_i64(json_get(root, "createdAt"), &t->created_ms);
 	for (const struct agent_record *r = tree->records; r; r = r->next)
 		t->joined += r->member != NULL;
+	const char *dir = arena_printf(&a, "%s/teams/%s", tree->config_dir, name);
+	drop_dead_locks(dir);
+	drop_dead_locks(arena_printf(&a, "%s/inboxes", dir));
+	drop_dead_locks(tree->todo_dir);
 	team_files_changed(t->files);
 }
 
@@ -349,8 +401,11 @@ static void dismiss_member(struct agent_record *r)
 	else if (r->live)
 		agent_stop(r, false);
 	r->member->state = MEMBER_GONE;
-	if (!r->live)
+	if (!r->live) {
+		r->state = AGENT_COMPLETED;
 		(void)meta_write(r, &ignored);
+		team_announce_gone(r);
+	}
 	if (r->member->in_pane)
 		pane_end(r, false);
 }
@@ -417,7 +472,10 @@ void team_close(struct agent_tree *tree)
 
 	if (!t)
 		return;
-	team_files_close(t->files, team_count(t, false) > 0);
+	bool stays = team_count(t, false) > 0;
+	team_files_close(t->files, stays);
+	if (!stays)
+		drop_empty_list(tree);
 	tree->team = NULL;
 	team_free(t);
 }

@@ -104,8 +104,9 @@ extern const struct team_ops team_ops;
 /* A member in a pane is idle: a request to shut down is decided, the lead is told. a: as what its calls run. again: the lead
  * may know it already. all_read: it has read all that was sent to it. */
 void team_run_over(struct agent *a, bool again, bool all_read);
-void team_forget_jobs(struct team *t);        /* it is closed; what they change is changed all the same */
-void team_run_begins(struct agent_record *r); /* what the lead has heard of its runs is forgotten */
+void team_announce_gone(struct agent_record *r); /* to hosts: of one that is not in memory */
+void team_forget_jobs(struct team *t);           /* it is closed; what they change is changed all the same */
+void team_run_begins(struct agent_record *r);    /* what the lead has heard of its runs is forgotten */
 /* What became of a member, as a message to the lead */
 void team_tell_end(struct agent_record *r, const char *id, const char *text);
 

@@ -18,7 +18,10 @@ struct worktree_job;
 struct worktree_spec {
 	const char *agent_id; /* a and 16 hexadecimal digits */
 	const char *cwd;      /* of the spawning agent: anywhere in the repository, also in a linked worktree */
-	bool fresh; /* start at origin/HEAD, fetched if older than a day; else, and without it, at HEAD of cwd */
+	bool fresh;   /* start at origin/HEAD, fetched if older than a day; else, and without it, at HEAD of cwd */
+	bool checked; /* refused if git may run a program that its configuration names (lib/git/git_config.h) */
+	bool trusted; /* but for the repository of session_root, which the user trusts */
+	const char *session_root;
 	const char *const *symlink_dirs; /* relative to the main checkout; linked, not copied */
 	const char *const *sparse_paths; /* directories to check out; NULL: all */
 };

@@ -173,9 +173,10 @@ struct worktree_job {
 	const char *agent_id, *cwd, *base, *top;
 	char **symlink_dirs, **sparse_paths;
 	bool fresh, adopt, base_given;
-	bool has_branch; /* adopt: the branch exists, check it out */
-	bool registered; /* undo removes the worktree */
-	bool claimed;    /* undo unlocks it */
+	const char *may_run; /* why git may run a program of the repository; NULL: it does not */
+	bool has_branch;     /* adopt: the branch exists, check it out */
+	bool registered;     /* undo removes the worktree */
+	bool claimed;        /* undo unlocks it */
 	bool without_spare, retry_place;
 	struct fill *fill; /* copies files in a worker */
 	worktree_taken_fn *taken;

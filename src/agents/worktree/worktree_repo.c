@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
-#include "lib/io/landlock.h"
+#include "lib/confine/landlock.h"
 
 enum { EXCLUDE_LIMIT = 1 << 20, PACKED_LIMIT = 64 << 20, DIRS_MAX = 64 };
 

@@ -9,6 +9,7 @@
  * base may go through fetch and origin, extra through include, ignored and copy. A failure or a cancel anywhere leads to
  * undo, which removes what this job has made and nothing else. */
 #include "agents/worktree/worktree_int.h"
+#include "lib/git/git_config.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/sendfile.h>
@@ -29,6 +30,13 @@ static void probe_begin(struct worktree_job *job)
 	if (!id_is_agent(str_from(job->agent_id)) ||
 	    (job->adopt && job->base && !record_commit_valid(str_from(job->base)))) {
 		err_set(&job->err, ERR_USAGE, "not an agent id with a commit: %s", job->agent_id);
+		job_fail(job);
+		return;
+	}
+	if (job->may_run) { /* filters, commands to reach a server */
+		err_set(&job->err, ERR_DENIED,
+			"git may run a program here, and this folder is not trusted (`cadre trust`): %.120s",
+			job->may_run);
 		job_fail(job);
 		return;
 	}
@@ -589,6 +597,8 @@ struct worktree_job *worktree_take(struct worktree_pool *pool, const struct work
 	job->agent_id = arena_strdup(a, spec->agent_id);
 	job->cwd = arena_strdup(a, spec->cwd);
 	job->fresh = spec->fresh;
+	if (spec->checked)
+		job->may_run = git_config_runs(&job->memory, spec->cwd, spec->session_root, spec->trusted);
 	job->symlink_dirs = copy_list(a, spec->symlink_dirs);
 	job->sparse_paths = copy_list(a, spec->sparse_paths);
 	job->taken = done;

@@ -180,18 +180,24 @@ static void scan_own(struct catalog *c)
 	catalog_file_seen(c, f);
 }
 
-/* A plugin is a foreign directory: what it names must not lead out of it. */
+/* A plugin, and a project that is not trusted, are foreign directories: what they name must not lead out of them. */
 static void scan_place(struct catalog *c)
 {
 	const struct catalog_location *at = c->at;
-	const char *inside = at->plugin ? at->plugin->vars.root : NULL;
+	const struct catalog_sources *s = &c->sources;
+	const char *inside = at->plugin ? at->plugin->vars.root : at->source == SOURCE_PROJECT ? s->held_in : NULL;
+	AUTO_FREE char *added = NULL;
+
+	for (size_t i = 0; inside && !at->plugin && !added && i < s->add_dir_count; i++)
+		if (path_is_inside(at->path, s->add_dirs[i]))
+			inside = added = realpath(s->add_dirs[i], NULL);
 
 	if (at->kind == PLACE_PROBLEM)
 		scan_problem(c, &at->problem);
 	else if (at->kind == PLACE_OWN)
 		scan_own(c);
 	else if (inside && file_exists(at->path) && !tree_is_inside(at->path, inside))
-		scan_on_problem(c, at->path, "is a link that leads out of its plugin: not read");
+		scan_on_problem(c, at->path, "is a link that leads out of its plugin or project: not read");
 	else if (at->kind == PLACE_FILE)
 		scan_on_file(c,
 			     &(struct tree_file){ .dir = AT_FDCWD, .name = at->path, .path = at->path, .below = "" });
@@ -360,7 +366,8 @@ int catalog_new(const struct catalog_kind *kind, const struct catalog_sources *s
 	struct catalog *c = xcalloc(1, sizeof *c);
 	struct catalog_sources *s = &c->sources;
 	struct arena *a = &c->arena;
-	const char **texts[] = { &s->cwd, &s->config_dir, &s->managed_dir, &s->settings, &s->flag, &s->denied };
+	const char **texts[] = { &s->cwd,  &s->config_dir, &s->managed_dir, &s->settings,
+				 &s->flag, &s->denied,     &s->held_in };
 
 	c->kind = kind;
 	*s = *sources;

@@ -53,7 +53,9 @@ struct catalog_sources {
 	bool bare;                /* nothing of the user and the project */
 	bool sdk;                 /* of the local settings only those in cwd count */
 	bool plugins_only;        /* managed settings allow no skills of the user and the project */
-	const char **nested;      /* directories below cwd with .claude/skills, in the order in which they were found */
+	const char
+		*held_in; /* real root of a project that is not trusted: its links may not leave it; NULL: anywhere */
+	const char **nested; /* directories below cwd with .claude/skills, in the order in which they were found */
 	size_t nested_count;
 };
 

@@ -90,7 +90,7 @@ static void walk_entry(struct walker *w, const struct entry *e, int dir, const c
 	}
 	file.path = path_join(&arena, path, file.name);
 	if (is_link && walk->inside && !tree_is_inside(file.path, walk->inside))
-		walk->on_problem(walk->data, file.path, "is a link that leads out of its plugin: not read");
+		walk->on_problem(walk->data, file.path, "is a link that leads out of its plugin or project: not read");
 	else if (is_file && ++w->files <= w->limit)
 		walk->on_file(walk->data, &file);
 	else if (is_file && w->files == w->limit + 1)

@@ -2,32 +2,79 @@
  * instructions.c - finds CLAUDE.md files and puts them together. */
 #include "config/settings/instructions.h"
 #include <dirent.h>
-#include "lib/base/map.h"
+#include "lib/json/json_write.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "lib/git/git_head.h"
-#include "lib/match/glob.h"
+#include "lib/match/gitignore.h"
+#include "config/catalog/frontmatter.h"
 
-enum { MOST_HOPS = 4, MOST_RULES = 200, LARGEST_FILE = 256 << 10, DEFAULT_LIMIT = 1 << 20 };
+enum { MOST_HOPS = 4, MOST_RULES = 200, MOST_PATTERNS = 1000, LARGEST_FILE = 256 << 10, DEFAULT_LIMIT = 1 << 20 };
+
+/* A rule with `paths` */
+struct instruction_rule {
+	const char *path, *kind, *label;
+	const char *base;   /* its patterns are relative to it */
+	const char *inside; /* as in struct collector */
+	const char *globs;  /* JSON list */
+	struct gitignore patterns;
+};
+
+void instruction_rules_release(struct instruction_rules *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		gitignore_release(&r->list[i].patterns);
+	map_release(&r->files);
+	arena_release(&r->arena);
+}
 
 /* ---- the text of one file ----------------------------------------------------------------------------------------- */
 
-/* The text after a frontmatter; p == NULL if the frontmatter has `paths:`. */
-static struct str instruction_body(struct str text)
+/* The text after a frontmatter, and whether the frontmatter has `paths:`. */
+static struct str instruction_body(struct str text, bool *ret_has_paths)
 {
 	struct str rest = text;
 	struct str first = str_trim(str_cut(&rest, '\n'));
 
+	*ret_has_paths = false;
 	if (!str_is(first, "---"))
 		return text;
-	bool has_paths = false;
 	while (rest.p) {
 		struct str line = str_cut(&rest, '\n');
 		if (str_is(str_trim(line), "---"))
-			return has_paths ? (struct str){ 0 } : rest.p ? rest : STR("");
-		has_paths = has_paths || str_starts(line, STR("paths:"));
+			return rest.p ? rest : STR("");
+		*ret_has_paths = *ret_has_paths || str_starts(line, STR("paths:"));
 	}
+	*ret_has_paths = false;
 	return text; /* never closed: not a frontmatter */
+}
+
+/* A text with commas, or a list of texts. Nothing that could be a pattern: the rule is for all files. */
+static void read_patterns(struct instruction_rule *rule, struct arena *arena, struct str text)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf globs = { 0 };
+	struct diagnostics ignored = { .arena = arena };
+	struct json_out w = json_out(&globs);
+	struct frontmatter fm;
+	const struct json *value = NULL;
+
+	frontmatter_read(&fm, arena, text, NULL, &ignored);
+	for (size_t i = 0; i < fm.field_count; i++)
+		if (str_is(fm.fields[i].key, "paths"))
+			(void)json_parse(&reader, fm.fields[i].json.p, fm.fields[i].json.n, &value, NULL);
+	bool is_list = json_is(value, JSON_ARRAY);
+	json_open(&w, '[');
+	for (const struct json *v = is_list ? json_first(value) : value; v; v = is_list ? json_next(value, v) : NULL) {
+		struct str rest = json_str(v, arena), pattern;
+		while (glob_cut(&rest, &pattern) && rule->patterns.count < MOST_PATTERNS) {
+			pattern = str_trim(pattern);
+			json_put_str(&w, pattern);
+			gitignore_add(&rule->patterns, str_starts(pattern, STR("./")) ? str_tail(pattern, 1) : pattern);
+		}
+	}
+	json_close(&w);
+	rule->globs = arena_dup(arena, globs.p, globs.n);
 }
 
 static bool is_fence(struct str line)
@@ -98,14 +145,15 @@ struct collector {
 	const struct instructions_spec *spec;
 	const char *kind; /* of what is being added: "Managed", "User", "Project", "Local" */
 	struct arena arena;
-	struct map seen; /* path -> anything: a file is taken once */
+	struct map seen; /* paths: a file is taken once */
 	const char *cwd;
 	const char *root;   /* of the repository; NULL: none */
 	const char *inside; /* imports must stay below it; NULL: anywhere */
+	const char *base;   /* patterns of rules are relative to it */
 	size_t limit, start;
 	unsigned rules;
-	unsigned scoped; /* rules for certain files only */
-	const char *first_scoped;
+	const struct instruction_rule *rule; /* is being added, because it has a matching pattern; NULL: none */
+	const char *reason;
 };
 
 /* parent: the file that imports it; NULL: none does. */
@@ -145,13 +193,37 @@ static bool is_excluded(const struct collector *c, const char *path)
 	return found;
 }
 
+/* A rule for certain files waits for them. False: it is for all. */
+static bool put_aside(struct collector *c, const char *path, const char *label, struct str text)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+	struct instruction_rules *r = c->spec->rules;
+	struct instruction_rule rule = { .kind = c->kind, .label = label };
+
+	read_patterns(&rule, r ? &r->arena : &scratch, text);
+	if (!r || !rule.patterns.count) {
+		bool waits = rule.patterns.count;
+		gitignore_release(&rule.patterns);
+		return waits;
+	}
+	rule.path = arena_strdup(&r->arena, path);
+	rule.base = arena_strdup(&r->arena, c->base);
+	rule.inside = c->inside ? arena_strdup(&r->arena, c->inside) : NULL;
+	map_set(&r->files, str_from(path), r);
+	*arena_push(&r->arena, r->list, r->count) = rule;
+	return true;
+}
+
 static void add_file(struct collector *c, const char *path, const char *label, const char *parent, unsigned hops)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf clean = { 0 };
+	const struct instructions_spec *spec = c->spec;
+	bool by_rule = c->rule && !parent, has_paths;
 	struct err err = { 0 };
 
-	if (map_get(&c->seen, str_from(path)) || is_excluded(c, path))
+	if (map_get(&c->seen, str_from(path)) || is_excluded(c, path) ||
+	    (!by_rule && spec->rules && map_get(&spec->rules->files, str_from(path))))
 		return;
 	/* What comes with a project stays in it: a link must not show the model another file of the user. */
 	int rc = c->inside ? file_read_inside(c->inside, path, LARGEST_FILE, &text, &err)
@@ -162,11 +234,11 @@ static void add_file(struct collector *c, const char *path, const char *label, c
 		return;
 	}
 	map_set(&c->seen, str_from(path), c);
-	struct str body = instruction_body(buf_str(&text));
-	if (!body.p) {
-		c->first_scoped = c->scoped++ ? c->first_scoped : path;
+	struct str body = instruction_body(buf_str(&text), &has_paths);
+	if (has_paths && !by_rule && put_aside(c, path, label, buf_str(&text)))
 		return;
-	}
+	if (!by_rule && spec->is_new && !spec->is_new(spec->data, path))
+		return;
 	instruction_clean(&clean, body);
 	if (c->out->n - c->start + clean.n > c->limit) {
 		buf_addf(c->notes, "%s is left out: the instruction files together exceed %zu bytes\n", path, c->limit);
@@ -177,8 +249,9 @@ static void add_file(struct collector *c, const char *path, const char *label, c
 	buf_addf(c->out, "Contents of %s (%s):\n\n", path, label);
 	buf_append(c->out, buf_str(&clean));
 	buf_addstr(c->out, "\n\n");
-	if (c->spec->on_file)
-		c->spec->on_file(c->spec->data, &(struct instruction_file){ path, c->kind, parent });
+	if (spec->on_file)
+		spec->on_file(spec->data, &(struct instruction_file){ path, c->kind, parent ? "include" : c->reason,
+								      parent, by_rule ? c->rule->globs : NULL });
 	instruction_imports(buf_str(&clean), path, hops, follow_import, c);
 }
 
@@ -208,6 +281,7 @@ static void add_rules(struct collector *c, const char *dir, const char *label, u
 static void add_project_dir(struct collector *c, const char *dir)
 {
 	c->inside = c->root && path_is_inside(dir, c->root) ? c->root : dir;
+	c->base = dir;
 	c->kind = "Project";
 	add_file(c, path_join(&c->arena, dir, "CLAUDE.md"), "project instructions", NULL, 0);
 	add_file(c, path_join(&c->arena, dir, ".claude/CLAUDE.md"), "project instructions", NULL, 0);
@@ -216,11 +290,28 @@ static void add_project_dir(struct collector *c, const char *dir)
 	add_file(c, path_join(&c->arena, dir, "CLAUDE.local.md"), "private project instructions", NULL, 0);
 }
 
+static struct collector collector_make(struct buf *out, struct buf *notes, const struct instructions_spec *spec)
+{
+	return (struct collector){ .out = out,
+				   .notes = notes,
+				   .spec = spec,
+				   .cwd = spec->cwd,
+				   .start = out->n,
+				   .limit = spec->limit_bytes ? spec->limit_bytes : DEFAULT_LIMIT };
+}
+
+static void collector_release(struct collector *c)
+{
+	map_release(&c->seen);
+	arena_release(&c->arena);
+}
+
 void instructions_collect(struct buf *out, struct buf *notes, const struct instructions_spec *spec)
 {
-	struct collector c = { .out = out, .notes = notes, .spec = spec, .cwd = spec->cwd, .start = out->n };
+	struct collector c = collector_make(out, notes, spec);
 
-	c.limit = spec->limit_bytes ? spec->limit_bytes : DEFAULT_LIMIT;
+	c.reason = "session_start";
+	c.base = spec->cwd ? spec->cwd : "/";
 	c.kind = "Managed";
 	if (spec->managed_dir)
 		add_file(&c, path_join(&c.arena, spec->managed_dir, "CLAUDE.md"), "managed instructions", NULL, 0);
@@ -240,9 +331,34 @@ void instructions_collect(struct buf *out, struct buf *notes, const struct instr
 		if (c.cwd[1])
 			add_project_dir(&c, c.cwd);
 	}
-	if (c.scoped)
-		buf_addf(notes, "rules for certain files only (`paths`) are not read: %s%s\n", c.first_scoped,
-			 c.scoped > 1 ? " and others" : "");
-	map_release(&c.seen);
-	arena_release(&c.arena);
+	for (const struct map_entry *e = map_next(&c.seen, NULL); e && spec->rules; e = map_next(&c.seen, e))
+		map_set(&spec->rules->files, str_from(e->key), spec->rules);
+	collector_release(&c);
+}
+
+void instructions_for_path(struct buf *out, struct buf *notes, const struct instructions_spec *spec, const char *path)
+{
+	struct collector c = collector_make(out, notes, spec);
+	struct instruction_rules *r = spec->rules;
+
+	c.reason = "nested_traversal";
+	c.root = git_root(&c.arena, spec->cwd);
+	for (const char *slash = strchr(path + strlen(spec->cwd) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const char *dir = arena_dup(&c.arena, path, (size_t)(slash - path));
+		if (spec->is_new(spec->data, dir))
+			add_project_dir(&c, dir);
+	}
+	c.reason = "path_glob_match";
+	for (size_t i = 0; i < r->count; i++) {
+		size_t n = strcmp(r->list[i].base, "/") != 0 ? strlen(r->list[i].base) : 0;
+		if (!path_is_inside(path, r->list[i].base) || !path[n] ||
+		    !gitignore_covers(&r->list[i].patterns, str_from(path + n + 1)) ||
+		    !spec->is_new(spec->data, r->list[i].path))
+			continue;
+		c.rule = &r->list[i];
+		c.kind = c.rule->kind;
+		c.inside = c.rule->inside;
+		add_file(&c, c.rule->path, c.rule->label, NULL, 0);
+	}
+	collector_release(&c);
 }

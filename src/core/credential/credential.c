@@ -73,10 +73,17 @@ bool credential_needs_hash(const struct credential *c)
 
 static void after_refresh(struct credential *c, const char *failed, struct str output)
 {
+	c->shows = false;
 	if (failed)
 		credential_failed(c, "the refresh command failed: %s", failed);
 	else
 		c->ops->fetch(c);
+}
+
+static void start_refresh(struct credential *c)
+{
+	c->refreshed = c->shows = true;
+	credential_run(c, c->options.refresh_command, REFRESH_LIMIT_MS, after_refresh);
 }
 
 void credential_want(struct credential *c, struct credential_wait *w)
@@ -95,12 +102,10 @@ void credential_want(struct credential *c, struct credential_wait *w)
 	c->fetching = true;
 	c->valid = c->refreshed = false;
 	/* Keys that were refused are fetched again, the second time behind the refresh command. */
-	if (c->refusals > 1 && c->options.refresh_command) {
-		c->refreshed = true;
-		credential_run(c, c->options.refresh_command, REFRESH_LIMIT_MS, after_refresh);
-	} else {
+	if (c->refusals > 1 && c->options.refresh_command)
+		start_refresh(c);
+	else
 		c->ops->fetch(c);
-	}
 }
 
 static void fetch_end(struct credential *c, bool valid)
@@ -128,15 +133,14 @@ int64_t credential_renewal_ms(int64_t ends_ms)
 /* A refresh command may help: once per fetch. */
 void credential_failed(struct credential *c, const char *fmt, ...)
 {
-	char text[200];
+	char text[sizeof c->failure.text];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	if (c->options.refresh_command && !c->refreshed) {
-		c->refreshed = true;
-		credential_run(c, c->options.refresh_command, REFRESH_LIMIT_MS, after_refresh);
+		start_refresh(c);
 		return;
 	}
 	(void)err_set(&c->failure, ERR_USAGE, "%s", text);
@@ -203,6 +207,16 @@ static void on_output(struct child *child, bool is_stderr, const char *p, size_t
 
 	if (to->n + n <= LARGEST_OUTPUT)
 		buf_add(to, p, n);
+	if (!c->shows || c->shown.n + n > LARGEST_OUTPUT)
+		return;
+	buf_add(&c->shown, p, n);
+	struct str all = buf_str(&c->shown);
+	while (memchr(all.n ? all.p : "", '\n', all.n)) {
+		struct str line = str_trim(str_cut(&all, '\n'));
+		if (line.n && c->waiting && c->waiting->on_line)
+			c->waiting->on_line(c->waiting, line);
+	}
+	buf_drop(&c->shown, c->shown.n - all.n);
 }
 
 static void on_exit_status(struct child *child, int status)
@@ -405,6 +419,7 @@ void credential_free(struct credential *c)
 	sigv4_key_clear(&c->signing_key);
 	buf_release(&c->output);
 	buf_release(&c->errors);
+	buf_release(&c->shown);
 	buf_release(&c->body);
 	arena_release(&c->arena);
 	free(c);

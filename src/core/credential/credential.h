@@ -51,6 +51,8 @@ enum { CREDENTIAL_MOST_HEADERS = 8 };
 struct credential_wait {
 	void (*on_ready)(struct credential_wait *w,
 			 const struct err *why); /* from the loop; why: NULL if it is there */
+	/* A line of the refresh command, for the user, who may have to log in; of all that wait, one gets it. May be NULL */
+	void (*on_line)(struct credential_wait *w, struct str line);
 	struct credential_wait *next, **prev;
 };
 
@@ -84,3 +86,5 @@ bool credential_note_time(struct credential *c, int64_t server_ms);
 void credential_accepted(struct credential *c); /* a request with it was allowed */
 /* A value of the profile that AWS_PROFILE names; NULL: none. In the arena. */
 const char *credential_aws_profile_value(struct arena *a, const struct variables *v, const char *key);
+/* The project of the file that GOOGLE_APPLICATION_CREDENTIALS names; NULL: none. In the arena. */
+const char *credential_google_project(struct arena *a, const struct variables *v);

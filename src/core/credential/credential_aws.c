@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * credential_aws.c - keys of AWS without its SDK, and a signature for each request. The order is that of the AWS CLI: a command of the
- * settings, the environment, the profile, the container, the instance. The program aws provides what needs more than a file or
- * one request (single sign-on, roles). */
+ * settings, the environment, the profile (single sign-on, web identity, keys, a command), the container, the instance. The program aws
+ * provides what needs more than a file and one request (roles of other profiles, a login that has ended). */
 #include "core/credential/credential_int.h"
 #include "core/credential/sigv4.h"
 #include <openssl/crypto.h>
+#include <openssl/sha.h>
 #include "lib/base/id.h"
 #include "lib/io/file.h"
 
@@ -81,7 +82,23 @@ static uint64_t chain_limit_ms(const struct credential *c)
 	return given && str_to_u64(str_from(given), &ms) && ms ? ms : CHAIN_LIMIT_MS;
 }
 
-/* The JSON of a command, a container or an instance; awsCredentialExport may put it under Credentials. */
+enum { AWS_ID, AWS_SECRET, AWS_SESSION, AWS_END, AWS_VALUES };
+static const char *const aws_values[AWS_VALUES] = { "AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration" };
+
+/* The text of the first XML element of that name; empty: there is none. */
+static struct str element_of(struct str xml, const char *name)
+{
+	char open[40], close[40];
+
+	snprintf(open, sizeof open, "<%s>", name);
+	snprintf(close, sizeof close, "</%s>", name);
+	const char *from = memmem(xml.p, xml.n, open, strlen(open));
+	from = from ? from + strlen(open) : NULL;
+	const char *to = from ? memmem(from, (size_t)(xml.p + xml.n - from), close, strlen(close)) : NULL;
+	return to ? str_trim((struct str){ from, (size_t)(to - from) }) : STR("");
+}
+
+/* The answer of a command, a container, an instance, STS or single sign-on; awsCredentialExport may put it under Credentials. */
 static void after_keys(struct credential *c, const char *failed, struct str output)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -96,17 +113,29 @@ static void after_keys(struct credential *c, const char *failed, struct str outp
 	(void)json_parse(&reader, output.p, output.n, &root, NULL);
 	if (json_get(root, "Credentials"))
 		root = json_get(root, "Credentials");
-	struct str id = json_str(json_get(root, "AccessKeyId"), &a);
-	struct str secret = json_str(json_get(root, "SecretAccessKey"), &a);
-	struct str session = json_str(json_get(root, json_get(root, "SessionToken") ? "SessionToken" : "Token"), &a);
-	const char *expiration = json_cstr(json_get(root, "Expiration"), &a);
-	if (!id.n || !secret.n) {
+	else if (json_get(root, "roleCredentials"))
+		root = json_get(root, "roleCredentials");
+	struct str values[AWS_VALUES];
+	for (size_t i = 0; i < AWS_VALUES; i++) { /* STS answers in XML, single sign-on with small letters */
+		const char *name = aws_values[i];
+		char small[32];
+		snprintf(small, sizeof small, "%c%s", name[0] | 32, name + 1);
+		values[i] = json_str(json_get(root, json_get(root, name) ? name : small), &a);
+		if (!root)
+			values[i] = element_of(output, name);
+	}
+	if (!values[AWS_SESSION].n)
+		values[AWS_SESSION] = json_str(json_get(root, "Token"), &a);
+	if (!values[AWS_ID].n || !values[AWS_SECRET].n) {
 		credential_failed(c, "no AWS credentials: the answer has no AccessKeyId and SecretAccessKey");
 		return;
 	}
-	bool ends = expiration && strptime(expiration, "%Y-%m-%dT%H:%M:%S", &tm);
-	take_keys(c, id, secret, session,
-		  ends ? credential_renewal_ms((int64_t)timegm(&tm) * 1000) : id_wall_ms() + USUAL_LIFE_MS);
+	int64_t ends_ms = 0;
+	if (!json_i64(json_get(root, "expiration"), &ends_ms) &&
+	    strptime(arena_str(&a, values[AWS_END]).p, "%Y-%m-%dT%H:%M:%S", &tm))
+		ends_ms = (int64_t)timegm(&tm) * 1000;
+	take_keys(c, values[AWS_ID], values[AWS_SECRET], values[AWS_SESSION],
+		  ends_ms ? credential_renewal_ms(ends_ms) : id_wall_ms() + USUAL_LIFE_MS);
 }
 
 /* ---- profiles -------------------------------------------------------------------------------------------------- */
@@ -227,6 +256,97 @@ static bool ask_container(struct credential *c)
 	return true;
 }
 
+static const char *aws_address(struct credential *c, struct arena *a, const char *variable, const char *host,
+			       const char *region)
+{
+	const char *given = credential_env(c, variable);
+
+	return given ? given : arena_printf(a, "https://%s.%s.amazonaws.com", host, region);
+}
+
+/* A token in a file, as Kubernetes gives it, for the keys of a role. False: there is none. */
+static bool ask_web_identity(struct credential *c, struct arena *a)
+{
+	const struct variables *v = &c->options.variables;
+	const char *file = credential_env(c, "AWS_WEB_IDENTITY_TOKEN_FILE"), *role = credential_env(c, "AWS_ROLE_ARN");
+	const char *name = credential_env(c, "AWS_ROLE_SESSION_NAME");
+	AUTO_BUF struct buf token = { 0 };
+	AUTO_BUF struct buf form = { 0 };
+	struct err err = { 0 };
+
+	if (!file || !role) {
+		file = credential_aws_profile_value(a, v, "web_identity_token_file");
+		role = credential_aws_profile_value(a, v, "role_arn");
+	}
+	if (!file || !role)
+		return false;
+	if (file_read(file, LARGEST_OUTPUT, &token, &err) < 0) {
+		credential_failed(c, "the web identity of AWS cannot be read: %s", err.text);
+		return true;
+	}
+	const struct {
+		const char *name;
+		struct str value;
+	} members[] = { { "RoleArn", str_from(role) },
+			{ "RoleSessionName", str_from(name ? name : "cadre") },
+			{ "WebIdentityToken", str_trim(buf_str(&token)) } };
+	buf_addstr(&form, "Action=AssumeRoleWithWebIdentity&Version=2011-06-15");
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		buf_addf(&form, "&%s=", members[i].name);
+		percent_encode(&form, members[i].value, "");
+	}
+	const char *url = aws_address(c, a, "AWS_ENDPOINT_URL_STS", "sts", c->options.region);
+	credential_ask(c, "POST", arena_printf(a, "%s/", url),
+		       (const char *const[]){ "content-type: application/x-www-form-urlencoded", NULL }, form.p,
+		       chain_limit_ms(c), after_keys);
+	OPENSSL_cleanse(token.p, token.n);
+	OPENSSL_cleanse(form.p, form.n);
+	return true;
+}
+
+/* The token that `aws sso login` left in a file, for the keys of the profile's role. False: there is none that is valid. */
+static bool ask_single_sign_on(struct credential *c, struct arena *a)
+{
+	const struct variables *v = &c->options.variables;
+	const char *home = credential_env(c, "HOME"), *session = credential_aws_profile_value(a, v, "sso_session");
+	const char *account = credential_aws_profile_value(a, v, "sso_account_id");
+	const char *role = credential_aws_profile_value(a, v, "sso_role_name");
+	const char *start = session ? session : credential_aws_profile_value(a, v, "sso_start_url");
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf url = { 0 };
+	const struct json *root = NULL;
+	unsigned char digest[SHA_DIGEST_LENGTH];
+	char hex[2 * SHA_DIGEST_LENGTH + 1];
+	struct tm tm = { 0 };
+	struct err err = { 0 };
+
+	if (!start || !account || !role)
+		return false;
+	(void)SHA1((const unsigned char *)start, strlen(start), digest);
+	hex_encode(digest, sizeof digest, hex);
+	if (file_read(arena_printf(a, "%s/.aws/sso/cache/%s.json", home ? home : "", hex), LARGEST_OUTPUT, &text,
+		      &err) < 0 ||
+	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+		return false;
+	const char *token = json_cstr(json_get(root, "accessToken"), a),
+		   *end = json_cstr(json_get(root, "expiresAt"), a);
+	const char *region = json_cstr(json_get(root, "region"), a);
+	if (!token || !end || !strptime(end, "%Y-%m-%dT%H:%M:%S", &tm) || (int64_t)timegm(&tm) * 1000 < id_wall_ms())
+		return false;
+	if (!region)
+		region = credential_aws_profile_value(a, v, "sso_region");
+	buf_addf(&url, "%s/federation/credentials?role_name=",
+		 aws_address(c, a, "AWS_ENDPOINT_URL_SSO", "portal.sso", region ? region : c->options.region));
+	percent_encode(&url, str_from(role), "");
+	buf_addstr(&url, "&account_id=");
+	percent_encode(&url, str_from(account), "");
+	const char *header = arena_printf(a, "x-amz-sso_bearer_token: %s", token);
+	credential_ask(c, "GET", url.p, (const char *const[]){ header, NULL }, NULL, chain_limit_ms(c), after_keys);
+	OPENSSL_cleanse(text.p, text.n);
+	return true;
+}
+
 static void aws_fetch(struct credential *c)
 {
 	static const char *const program_keys[] = { "sso_session", "sso_start_url", "role_arn", "login_session" };
@@ -248,15 +368,16 @@ static void aws_fetch(struct credential *c)
 	secret = credential_aws_profile_value(&a, v, "aws_secret_access_key");
 	session = credential_aws_profile_value(&a, v, "aws_session_token");
 	const char *process = credential_aws_profile_value(&a, v, "credential_process");
-	bool needs_program = credential_env(c, "AWS_WEB_IDENTITY_TOKEN_FILE");
+	bool needs_program = false;
 	for (size_t i = 0; i < COUNT_OF(program_keys); i++)
 		needs_program = needs_program || credential_aws_profile_value(&a, v, program_keys[i]);
+	if (ask_web_identity(c, &a) || ask_single_sign_on(c, &a))
+		return;
 	if (needs_program && credential_runs_program(c, "aws")) {
 		credential_run(c, "aws configure export-credentials --format process", chain_limit_ms(c), after_keys);
 	} else if (needs_program) {
-		credential_failed(c,
-				  "the AWS profile needs the program aws (single sign-on, roles): install it, or set "
-				  "awsCredentialExport");
+		credential_failed(c, "the AWS profile needs the program aws (aws sso login, roles): install it, or set "
+				     "awsCredentialExport");
 	} else if (id && secret) {
 		take_keys(c, str_from(id), str_from(secret), session ? str_from(session) : STR(""),
 			  id_wall_ms() + USUAL_LIFE_MS);

@@ -29,6 +29,7 @@ struct credential {
 	unsigned generation, refusals; /* refusals in a row */
 	bool fetching, valid;
 	bool refreshed; /* by this fetch already */
+	bool shows;     /* the output of the command that runs is for the user */
 	bool stopped;
 	int64_t renew_ms; /* wall clock: it is fetched again from then on; 0: never */
 	int64_t skew_ms;  /* the server's clock minus ours */
@@ -41,6 +42,7 @@ struct credential {
 	struct timer limit;
 	bool timed_out;
 	struct buf output, errors, body;
+	struct buf shown; /* the beginning of a line */
 	credential_step_fn *step;
 	/* values: owned, wiped when they go */
 	char *token, *key_id, *secret, *session, *extra;

@@ -147,6 +147,20 @@ static void after_machine_token(struct credential *c, const char *failed, struct
 		after_token(c, NULL, output);
 }
 
+const char *credential_google_project(struct arena *a, const struct variables *v)
+{
+	const char *path = variables_get(v, "GOOGLE_APPLICATION_CREDENTIALS");
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	const struct json *file = NULL;
+	struct err err = { 0 };
+
+	if (path && file_read(path, LARGEST_OUTPUT, &text, &err) == 0)
+		(void)json_parse(&reader, text.p, text.n, &file, NULL);
+	const char *project = json_cstr(json_get(file, "project_id"), a);
+	return project && project[0] ? project : NULL;
+}
+
 static void google_fetch(struct credential *c)
 {
 	AUTO_JSON struct json_reader reader = { 0 };

@@ -61,7 +61,7 @@ static const struct json *unknown_member(const struct json *object, const char *
 static int read_model(struct arena *a, const char *place, const struct json *key, const struct json *value,
 		      struct model_info *ret, struct err *err)
 {
-	static const char *const members[] = { "cost", "limit", NULL };
+	static const char *const members[] = { "cost", "limit", "modalities", "tool_call", "interleaved", NULL };
 	static const char *const prices[] = { "input",          "output", "cache_read", "cache_write",
 					      "cache_write_1h", "tiers",  "above",      NULL };
 	static const char *const limits[] = { "context", "output", NULL };
@@ -92,6 +92,21 @@ static int read_model(struct arena *a, const char *place, const struct json *key
 	if (!read_number(limit, "context", LEAST_WINDOW, LARGEST_WINDOW, 0, &context) ||
 	    !read_number(limit, "output", 1, LARGEST_WINDOW, 0, &output))
 		why = "a limit is not between 1,000 and 100,000,000 tokens";
+	const struct json *input = json_get(json_get(value, "modalities"), "input"),
+			  *calls = json_get(value, "tool_call");
+	const struct json *field = json_get(json_get(value, "interleaved"), "field");
+	if ((input && !json_is(input, JSON_ARRAY)) ||
+	    (calls && !json_is(calls, JSON_TRUE) && !json_is(calls, JSON_FALSE)))
+		why = "modalities.input is not a list, or tool_call neither true nor false";
+	if (input)
+		ret->images = ret->pdf = -1;
+	for (const struct json *v = json_first(input); v && !why; v = json_next(input, v)) {
+		ret->images = json_str_is(v, "image") ? 1 : ret->images;
+		ret->pdf = json_str_is(v, "pdf") ? 1 : ret->pdf;
+	}
+	ret->tools = !calls ? 0 : json_bool(calls) ? 1 : -1;
+	if (json_str_is(field, "reasoning_content")) /* reasoning_details go back by themselves */
+		ret->reasoning_field = "reasoning_content";
 	if (why)
 		return err_set(err, ERR_PARSE, "%s/%s: %s", place, id ? id : "?", why);
 	ret->context = (int64_t)context;

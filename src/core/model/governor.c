@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * governor.c - one limiter for all requests to an endpoint. */
+ * governor.c - the limiter of the requests to an endpoint, and budgets. */
 #include "core/model/governor.h"
 #include <assert.h>
 #include "core/model/catalog.h"
@@ -17,20 +17,35 @@ void governor_init(struct governor *g, struct loop *loop, unsigned most)
 	g->timer.fire = on_timer;
 }
 
+void governor_init_part(struct governor *g, struct governor *whole)
+{
+	governor_init(g, whole->loop, whole->most);
+	g->whole = whole;
+	g->next = whole->next;
+	whole->next = g;
+}
+
 void governor_release(struct governor *g)
 {
-	assert(!g->in_flight && !g->waiting);
+	assert(!g->total && !g->waiting);
 	kick_cancel(&g->kick);
 	timer_stop(g->loop, &g->timer);
 }
 
-void governor_set_most(struct governor *g, unsigned most)
+void governor_set_most(struct governor *whole, unsigned most)
 {
-	if (g->cap == g->most)
-		g->cap = most;
-	g->most = most;
-	g->cap = MIN(g->cap, most);
-	loop_kick(g->loop, &g->kick);
+	for (struct governor *g = whole; g; g = g->next) {
+		if (g->cap == g->most)
+			g->cap = most;
+		g->most = most;
+		g->cap = MIN(g->cap, most);
+	}
+	loop_kick(whole->loop, &whole->kick);
+}
+
+static struct governor *whole_of(struct governor *g)
+{
+	return g->whole ? g->whole : g;
 }
 
 static void governor_unlink(struct governor *g, struct governor_slot *slot)
@@ -41,27 +56,47 @@ static void governor_unlink(struct governor *g, struct governor_slot *slot)
 	else
 		g->end = slot->prev;
 	slot->waiting = false;
-	if (--g->waiting == 0)
-		timer_stop(g->loop, &g->timer); /* no request waits for the end of a hold */
+	g->waiting--;
+	bool any = false;
+	for (const struct governor *part = whole_of(g); part; part = part->next)
+		any = any || part->waiting;
+	if (!any) /* no request waits for the end of a hold */
+		timer_stop(g->loop, &whole_of(g)->timer);
 }
 
-static void governor_grant(struct governor *g)
+/* The part whose first waiter came first, of those that may send. *ret_wake_ms: when the next hold ends; 0: there is none. */
+static struct governor *next_part(struct governor *whole, uint64_t now_ms, uint64_t *ret_wake_ms)
 {
-	uint64_t now = loop_now_ms(g->loop);
+	struct governor *best = NULL;
 
-	if (now < g->hold_until_ms) {
-		if (g->first)
-			timer_start(g->loop, &g->timer, g->hold_until_ms - now);
-		return;
+	*ret_wake_ms = 0;
+	for (struct governor *g = whole; g; g = g->next) {
+		if (!g->first)
+			continue;
+		if (now_ms < g->hold_until_ms)
+			*ret_wake_ms = *ret_wake_ms ? MIN(*ret_wake_ms, g->hold_until_ms) : g->hold_until_ms;
+		else if (g->in_flight < g->cap && (!best || g->first->number < best->first->number))
+			best = g;
 	}
-	while (g->first && g->in_flight < g->cap) {
+	return best;
+}
+
+static void governor_grant(struct governor *whole)
+{
+	uint64_t now = loop_now_ms(whole->loop), wake_ms;
+	struct governor *g;
+
+	while ((g = next_part(whole, now, &wake_ms)) && whole->total < whole->most) {
 		struct governor_slot *slot = g->first;
 		governor_unlink(g, slot);
 		slot->granted = true;
 		slot->granted_ms = now;
 		g->in_flight++;
+		whole->total++;
 		slot->on_granted(slot);
 	}
+	if (wake_ms)
+		timer_start(whole->loop, &whole->timer, wake_ms - now);
 }
 
 static void on_kick(struct kick *kick)
@@ -77,23 +112,28 @@ static void on_timer(struct timer *timer)
 void governor_enter(struct governor *g, struct governor_slot *slot)
 {
 	assert(!slot->waiting && !slot->granted);
+	slot->governor = g;
+	slot->number = whole_of(g)->arrivals++;
 	slot->next = NULL;
 	slot->prev = g->end;
 	*g->end = slot;
 	g->end = &slot->next;
 	slot->waiting = true;
 	g->waiting++;
-	loop_kick(g->loop, &g->kick);
+	loop_kick(g->loop, &whole_of(g)->kick);
 }
 
-void governor_leave(struct governor *g, struct governor_slot *slot, enum governor_outcome outcome, int64_t hold_ms)
+void governor_leave(struct governor_slot *slot, enum governor_outcome outcome, int64_t hold_ms)
 {
+	struct governor *g = slot->governor;
+
 	if (slot->waiting)
 		governor_unlink(g, slot);
 	if (!slot->granted)
 		return;
 	slot->granted = false;
 	g->in_flight--;
+	whole_of(g)->total--;
 	switch (outcome) {
 	case GOVERNOR_OK:
 		if (g->limited && ++g->credit < (uint64_t)g->cap * g->patience)
@@ -125,7 +165,7 @@ void governor_leave(struct governor *g, struct governor_slot *slot, enum governo
 	}
 	if (hold_ms > 0)
 		g->hold_until_ms = MAX(g->hold_until_ms, loop_now_ms(g->loop) + (uint64_t)hold_ms);
-	loop_kick(g->loop, &g->kick);
+	loop_kick(g->loop, &whole_of(g)->kick);
 }
 
 /* Reservations and spending. */

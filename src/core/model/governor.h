@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * governor.h - one concurrency limiter for all requests to an endpoint. Above the cap a request waits; it is never
- * refused.
+ * governor.h - a concurrency limiter for the requests to an endpoint. Above the cap a request waits; it is never
+ * refused. Each model has a part of its own: what a server says of one does not narrow the others. The number of concurrent
+ * requests and the order of arrival are those of the whole.
  *
  * The cap starts wide. A 429 lowers it to the number of requests still running, which is what the server accepted (but
  * at most by half: a straggler proves little); a 529 or other 5xx multiplies it by 0.7, at most once per round trip. A
  * success raises it by one. After the first 429 only a whole round of successes does, so that a server at its capacity
  * is probed once per round. A probe that ends in a 429 delays all requests by its retry-after, so it doubles the rounds
  * until the next probe; a successful one halves them. A retry-after, or an exhausted limit reported by the server,
- * delays all requests. Waiters are served in order of arrival. */
+ * delays all requests of the part. Waiters are served in order of arrival. */
 #pragma once
 #include "lib/io/loop.h"
 #include "core/message/message.h"
@@ -16,14 +17,18 @@ struct places;
 
 struct governor_slot {
 	void (*on_granted)(struct governor_slot *slot); /* from the loop: record and kick */
+	struct governor *governor;                      /* that it entered last; NULL: none */
 	struct governor_slot *next, **prev;             /* in the queue while waiting */
+	uint64_t number;                                /* in the order of arrival */
 	uint64_t granted_ms;
 	bool waiting, granted;
 };
 
 struct governor {
-	struct loop *loop;  /* borrowed */
-	unsigned cap, most; /* current; maximum */
+	struct loop *loop;      /* borrowed */
+	struct governor *whole; /* NULL: it is the whole itself */
+	struct governor *next;  /* part of the same whole; NULL: the last one */
+	unsigned cap, most;     /* current; maximum */
 	unsigned in_flight, waiting;
 	struct governor_slot *first, **end;
 	uint64_t hold_until_ms;    /* no new request before this time */
@@ -32,6 +37,9 @@ struct governor {
 	unsigned patience;         /* rounds of successes per raise, once limited */
 	bool limited;              /* a 429 was seen */
 	bool probing;              /* the cap was raised since, without a 429 */
+	/* Of the whole */
+	unsigned total; /* requests of all parts */
+	uint64_t arrivals;
 	struct kick kick;
 	struct timer timer;
 };
@@ -39,11 +47,12 @@ struct governor {
 enum governor_outcome { GOVERNOR_OK, GOVERNOR_LIMITED /* 429 */, GOVERNOR_OVERLOADED /* 529, 5xx */, GOVERNOR_OTHER };
 
 void governor_init(struct governor *g, struct loop *loop, unsigned most);
-void governor_release(struct governor *g);
-void governor_set_most(struct governor *g, unsigned most);           /* also sets the cap if it was never changed */
+void governor_init_part(struct governor *g, struct governor *whole); /* both are released together */
+void governor_release(struct governor *g);                           /* of the whole: no part may be used any more */
+void governor_set_most(struct governor *g, unsigned most); /* of the whole; also sets a cap that was never changed */
 void governor_enter(struct governor *g, struct governor_slot *slot); /* on_granted comes later */
-/* Releases a granted or waiting slot. hold_ms: delays all requests by this time; 0: no delay. */
-void governor_leave(struct governor *g, struct governor_slot *slot, enum governor_outcome outcome, int64_t hold_ms);
+/* Releases a granted or waiting slot. hold_ms: delays all requests of its governor by this time; 0: no delay. */
+void governor_leave(struct governor_slot *slot, enum governor_outcome outcome, int64_t hold_ms);
 
 /* Spending limits in money and tokens. A budget may have a parent: reservations and spending count in both.
  * 

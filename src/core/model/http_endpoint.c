@@ -2,6 +2,7 @@
  * http_endpoint.c - see http_endpoint.h. */
 #include "core/model/http_endpoint.h"
 #include "core/credential/sigv4.h"
+#include "core/model/catalog.h"
 
 enum { MOST_LESSONS = 6 }; /* of one request */
 
@@ -82,6 +83,9 @@ int http_endpoint_open(const struct provider *provider, const struct endpoint_op
 	p->quirks = provider->wire->quirks_at ? provider->wire->quirks_at(at->base) : 0;
 	while (base.n && base.p[base.n - 1] == '/')
 		base.n--;
+	struct str path = str_from(provider->wire->path);
+	if (path.n && str_ends(base, path)) /* the whole address was given */
+		base.n -= path.n;
 	p->base = arena_str(&p->arena, base).p;
 	p->query = query.p ? arena_str(&p->arena, query).p : NULL;
 	p->stall_ms = o->stall_ms ? o->stall_ms : url_is_loopback(at->base) ? LOCAL_STALL_MS : USUAL_STALL_MS;
@@ -124,6 +128,27 @@ void http_endpoint_close(struct endpoint *e)
 	free(p);
 }
 
+/* What the settings or the catalog say that the model does not take */
+static void note_abilities(const struct http_endpoint *p, const char *model, struct model_quirks *quirks)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct provider *place = p->endpoint.provider;
+
+	if (!p->endpoint.of)
+		return;
+	struct model_info m = model_find(&p->endpoint.of->places, arena_printf(&a, "%s/%s", place->name, model));
+	const char *const names[] = { m.images < 0 ? "noImages" : "", m.pdf < 0 ? "noDocuments" : "",
+				      !m.reasoning_field                        ? ""
+				      : !strcmp(m.reasoning_field, "reasoning") ? "echoReasoning"
+										: "echo" };
+	for (const struct wire_quirk *q = place->wire->quirks; q && q->name; q++)
+		for (size_t i = 0; i < COUNT_OF(names); i++)
+			quirks->bits |= strcmp(q->name, names[i]) ? 0 : q->bit;
+	if (m.tools < 0)
+		quirks->no_tools =
+			json_is(place_model(place, model, "tools"), JSON_FALSE) ? "by the settings" : "by the catalog";
+}
+
 struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *model)
 {
 	struct model_quirks *known = map_get(&p->learned, str_from(model));
@@ -133,6 +158,7 @@ struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *m
 		known->bits = p->quirks;
 		if (p->endpoint.provider->wire->model_at)
 			p->endpoint.provider->wire->model_at(p, model, known);
+		note_abilities(p, model, known);
 		if (p->endpoint.provider->own)
 			place_own_quirks(p->endpoint.provider, model, known);
 		(void)map_set(&p->learned, str_from(arena_strdup(&p->arena, model)), known);
@@ -205,6 +231,14 @@ static void on_ready(struct credential_wait *wait, const struct err *why)
 		http_call_send(c);
 }
 
+static void on_line(struct credential_wait *wait, struct str line)
+{
+	struct model_call *call = CONTAINER_OF(wait, struct http_call, wait)->call;
+
+	if (call->on_note)
+		call->on_note(call, line);
+}
+
 /* 401, 400 of Gemini, and 403 of clouds with such a text: the credential has expired. */
 static bool is_expired(const struct model_call *call)
 {
@@ -247,27 +281,47 @@ static void explain_failure(struct model_call *call)
 	char *end = f->text + n;
 	size_t room = sizeof f->text - n;
 	bool has_token = token && variables_get(&p->variables, token);
-	if (f->kind == FAIL_CONNECT)
+	bool missing = f->kind == FAIL_STATUS && (f->status == 404 || f->status == 405);
+	bool v1 = str_ends(str_from(p->base), STR("/v1")),
+	     usual = place->base && !place->own && !strcmp(p->base, place->base);
+	bool names_model = strstr(f->text, "odel") || strstr(f->text, "eployment");
+	/* Nothing answered, or nothing that speaks the API */
+	if (f->kind == FAIL_CONNECT || (f->kind == FAIL_GARBAGE && !call->answer.started) ||
+	    (f->kind == FAIL_CUT && !call->status) || (missing && !v1 && strstr(f->text, "a web page")))
 		snprintf(end, room, " (%s%s%s at %s; its address is that of %s%s)", place->name,
 			 proxy ? " through the proxy of " : "", proxy ? proxy : "", p->base[0] ? p->base : "its region",
 			 place->own ? "providers." : "",
 			 place->own ? place->name
 			 : variable ? variable
 				    : "the place");
+	else if (f->kind == FAIL_TLS && strstr(f->text, "wrong version"))
+		snprintf(end, room, " (no TLS is spoken at %s: is it http://?)", p->base);
 	else if (f->kind == FAIL_TLS)
 		snprintf(end, room, " (%s; SSL_CERT_FILE or NODE_EXTRA_CA_CERTS names the certificate of your company)",
 			 p->base);
 	else if (f->kind == FAIL_STATUS && f->status == 407)
 		snprintf(end, room, " (the proxy of %s wants a login: http://USER:PASSWORD@HOST)",
 			 proxy ? proxy : "http_proxy");
-	else if (f->kind == FAIL_STATUS && f->status == 403 && is_expired(call))
+	else if (f->kind == FAIL_STATUS && f->status == 403 && is_expired(call) && (p->prefix || p->project))
 		snprintf(end, room, " (log in again, or let the setting %s do it)",
-			 place->wire == &wire_rawpredict ? "gcpAuthRefresh" : "awsAuthRefresh");
+			 p->project ? "gcpAuthRefresh" : "awsAuthRefresh");
+	else if (f->kind == FAIL_STATUS && f->status == 403 && p->project)
+		snprintf(end, room, " (its account needs the role Vertex AI User in the project %s)", p->project);
 	else if (f->kind == FAIL_STATUS && (f->status == 401 || f->bad_key) && p->has_key &&
 		 (has_token || place->env.api_key))
 		snprintf(end, room, " (the key is that of %s)", has_token ? token : place->env.api_key);
-	else if (f->kind == FAIL_STATUS && f->status == 404 &&
-		 (place->wire == &wire_chat || place->wire == &wire_messages))
+	else if (f->kind == FAIL_STATUS && f->status > 300 && f->status < 400)
+		snprintf(end, room, " (it redirects to %s: %s must name the final address)",
+			 call->error_type[0] ? call->error_type : "another address", place->own ? "baseUrl" : variable);
+	else if (missing && place->wire == &wire_messages && v1)
+		snprintf(end, room, " (%s ends with /v1, which is added: leave it out)", p->base);
+	else if (missing && place->wire == &wire_chat && !v1 && !usual && !names_model)
+		snprintf(end, room, " (%s: addresses of chat servers usually end with /v1)", p->base);
+	else if (missing && place->wire == &wire_rawpredict)
+		snprintf(end, room,
+			 " (has Model Garden enabled it for the project %s? CLOUD_ML_REGION names the region)",
+			 p->project);
+	else if (f->status == 404 && missing && (place->wire == &wire_chat || place->wire == &wire_messages))
 		snprintf(end, room, " (`cadre models list %s --ask` shows its models)", place->name);
 }
 
@@ -294,6 +348,7 @@ static struct http_call *http_call_new(struct http_endpoint *p, struct model_cal
 	c->quirks = quirks;
 	c->timer.fire = on_timer;
 	c->wait.on_ready = on_ready;
+	c->wait.on_line = on_line;
 	c->model = c->name = arena_strdup(&c->arena, model ? model : "");
 	if (p->endpoint.provider->model_name)
 		c->name = p->endpoint.provider->model_name(p, c->model, &c->arena);
@@ -512,6 +567,15 @@ int http_endpoint_start(struct endpoint *e, struct model_call *call, struct err 
 	struct http_call *c = http_call_new(CONTAINER_OF(e, struct http_endpoint, endpoint), call);
 
 	(void)err;
+	if (c->quirks->no_tools && str_has(call->body.head->bytes, STR(",\"tools\":["))) {
+		http_call_finish_later(
+			c, FAIL_NOT_ADMITTED,
+			arena_printf(
+				&c->arena,
+				"%s cannot call tools (%s): take a model that can, or run without tools (--tools \"\")",
+				c->model, c->quirks->no_tools));
+		return 0;
+	}
 	window_ask_start(c->server, c->model, c->quirks);
 	http_call_go(c);
 	return 0;

@@ -53,6 +53,7 @@ struct model_quirks {
 	bool no_responses;           /* it was sent to the Responses API, which the server does not have */
 	bool forgets;                /* it cannot read reasoning that it encrypted or signed before */
 	bool window_known;           /* the server said it, or the settings */
+	const char *no_tools;        /* where it is said that it cannot call tools; NULL: it can */
 	bool told_small, told_other; /* the user knows that its window is small, that another model answers */
 	unsigned asks;               /* how often it was asked */
 };

@@ -232,6 +232,17 @@ struct model_info model_find(const struct places *at, const char *id)
 		m.context = NO_WINDOW;
 	else if (!m.context) /* too early is better than too late */
 		m.context = is_claude ? 200000 : place && place->local ? 32768 : 128000;
+	const struct {
+		const char *key;
+		signed char *ability;
+	} abilities[] = { { "images", &m.images }, { "pdf", &m.pdf }, { "tools", &m.tools } };
+	for (size_t i = 0; i < COUNT_OF(abilities); i++) {
+		const struct json *own = place_model(place, name, abilities[i].key);
+		*abilities[i].ability = !own ? *abilities[i].ability : json_bool(own) ? 1 : -1;
+	}
+	const struct json *field = place_model(place, name, "reasoningField");
+	if (field)
+		m.reasoning_field = json_str_is(field, "reasoning") ? "reasoning" : "reasoning_content";
 	if (json_i64(place_model(place, name, "maxOutput"), &number))
 		m.max_output = number;
 	if (!m.max_output || (m.max_output > m.context / 4 && m.context < 200000))

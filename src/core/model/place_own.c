@@ -38,7 +38,8 @@ static const struct member members[] = {
 static const struct member model_members[] = {
 	{ "like", TEXT },     { "context", NUMBER },      { "maxOutput", NUMBER }, { "price", MAP },
 	{ "images", SWITCH }, { "thinking", TEXT },       { "responses", SWITCH }, { "quirks", LIST },
-	{ "effort", LIST },   { "reasoningField", TEXT }, { NULL, ANY },
+	{ "effort", LIST },   { "reasoningField", TEXT }, { "pdf", SWITCH },       { "tools", SWITCH },
+	{ NULL, ANY },
 };
 
 /* Reports the first member that is unknown or of another type. */
@@ -126,6 +127,11 @@ static int read_place(struct places *p, struct str name, const struct json *valu
 	if (!place->base && (place->wire == &wire_messages || !is_messages))
 		return err_set(err, ERR_USAGE, "%s has no baseUrl", path);
 	place->has_aliases = is_messages;
+	for (struct json_member m = json_members(models); m.key && is_messages; m = json_member_next(models, m))
+		if (json_is(json_get(m.value, "images"), JSON_FALSE) || json_is(json_get(m.value, "pdf"), JSON_FALSE))
+			return err_set(err, ERR_USAGE,
+				       "%s.models." STR_FMT ": the wire %s cannot leave out images or documents", path,
+				       (int)m.key->len, m.key->text, place->wire->name);
 	if (place->wire == &wire_invoke || place->wire == &wire_rawpredict)
 		place->model_name = place->wire == &wire_invoke ? provider_bedrock.model_name : vertex_model_name;
 	place->env.api_key = json_cstr(json_get(value, "keyEnv"), a);
@@ -346,16 +352,6 @@ static int own_open(const struct provider *provider, const struct endpoint_optio
 
 void place_own_quirks(const struct provider *place, const char *model, struct model_quirks *ret)
 {
-	const struct json *images = place_model(place, model, "images");
-
-	for (const struct wire_quirk *q = place->wire->quirks; json_is(images, JSON_FALSE) && q && q->name; q++)
-		if (!strcmp(q->name, "noImages"))
-			ret->bits |= q->bit;
-	/* The member that its reasoning goes back in */
-	const struct json *field = place_model(place, model, "reasoningField");
-	for (const struct wire_quirk *q = place->wire->quirks; field && q && q->name; q++)
-		if (!strcmp(q->name, json_str_is(field, "reasoning") ? "echoReasoning" : "echo"))
-			ret->bits |= q->bit;
 	(void)json_i64(place_model(place, model, "maxOutput"), &ret->limit);
 	(void)read_quirks(place->wire, place_model(place, model, "quirks"), "", &ret->bits, NULL);
 	if (json_bool(place_model(place, model, "responses")))

@@ -295,8 +295,9 @@ static bool vertex_is_regional(const struct places *at, const char *model)
 static int vertex_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
 		       struct err *err)
 {
+	AUTO_ARENA struct arena a = { 0 };
 	const char *names[] = { env(o, "GCLOUD_PROJECT"), env(o, "GOOGLE_CLOUD_PROJECT"),
-				env(o, "ANTHROPIC_VERTEX_PROJECT_ID") };
+				credential_google_project(&a, &o->variables), env(o, "ANTHROPIC_VERTEX_PROJECT_ID") };
 	const char *project = NULL, *region = env(o, "CLOUD_ML_REGION");
 	struct endpoint_options no_key = *o;
 	struct http_endpoint *p;
@@ -436,6 +437,7 @@ static int plain_open(const struct provider *provider, const struct endpoint_opt
 	AUTO_ARENA struct arena a = { 0 };
 	const char *base = o->base_url ? o->base_url : provider->base;
 	const char *key = o->auth_token ? o->auth_token : o->api_key;
+	const char *form = o->auth_token ? NULL : provider->key_header; /* a token is always a bearer token */
 	const char *headers[] = { NULL, NULL };
 	struct http_endpoint *p;
 
@@ -447,8 +449,8 @@ static int plain_open(const struct provider *provider, const struct endpoint_opt
 			provider->env.api_key, provider->env.base_url);
 	if (http_endpoint_check(provider, o, err) < 0)
 		return -(int)err->kind;
-	if (key && provider->key_header)
-		headers[0] = arena_printf(&a, "%s: %s", provider->key_header, key);
+	if (key && form)
+		headers[0] = arena_printf(&a, "%s: %s", form, key);
 	else if (key)
 		headers[0] = arena_printf(&a, "authorization: Bearer %s", key);
 	struct http_address at = { .base = base };
@@ -490,7 +492,8 @@ static const struct provider provider_azure = {
 	HTTP_PLACE,
 	.name = "azure",
 	.summary = "Azure OpenAI, at the resource of AZURE_OPENAI_RESOURCE_NAME",
-	.env = { "AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", .model = "AZURE_OPENAI_MODEL" },
+	.env = { "AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN",
+		 .model = "AZURE_OPENAI_MODEL" },
 	.wire = &wire_chat,
 	.key_header = "api-key",
 	.open = azure_open,

@@ -35,7 +35,8 @@ int model_call_start(struct model_call *call, struct err *err)
 	call->empty_limits = 0;
 	call->hold_ms = 0;
 	call->status = 0;
-	call->is_stream = call->is_frames = call->may_be_stream = call->cancelled = call->limit_empty = false;
+	call->is_stream = call->is_frames = call->cancelled = call->limit_empty = false;
+	call->may_be_stream = true;
 	call->explain = NULL;
 	const struct endpoints *all = call->endpoint->of;
 	if (all && all->admit && all->admit(all->data, call->endpoint->provider, err) < 0) {
@@ -75,8 +76,10 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 		failure_from_body(f, call->status, buf_str(&call->error_body), call->error_type);
 	else if (inner->kind)
 		*f = *inner;
-	else if (call->status == 200 && (!call->is_stream || (!transport && !call->answer.started)))
-		failure_set(f, FAIL_GARBAGE, "the server's answer is not an event stream");
+	else if (call->status == 200 && !call->is_stream)
+		failure_from_page(f, buf_str(&call->error_body));
+	else if (call->status == 200 && !transport && !call->answer.started)
+		failure_set(f, FAIL_GARBAGE, "the server's event stream has no answer of this API in it");
 	else if (transport && !answer_complete(&call->answer))
 		failure_set(f, transport, "%s", text);
 	else if (!answer_complete(&call->answer))
@@ -95,14 +98,25 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 	call->on_done(call);
 }
 
-bool model_call_is_stream(struct model_call *call, const char *p, size_t n)
+bool model_call_is_stream(struct model_call *call, struct str *bytes)
 {
-	struct str bytes = { p, n };
+	static const struct str beginnings[] = { STR("data:"), STR("event:"), STR("id:"), STR(":"),
+						 STR("\xEF\xBB\xBF") };
 
-	if (call->may_be_stream)
-		call->is_stream = str_starts(bytes, STR("data:")) || str_starts(bytes, STR("event:")) ||
-				  str_starts(bytes, STR(":"));
-	call->may_be_stream = false;
+	if (call->is_stream)
+		return true;
+	buf_append(&call->error_body, *bytes);
+	if (!call->may_be_stream)
+		return false;
+	struct str all = buf_str(&call->error_body);
+	while (all.n && (all.p[0] == '\n' || all.p[0] == '\r'))
+		all = str_tail(all, 1);
+	call->may_be_stream = !all.n;
+	for (size_t i = 0; i < COUNT_OF(beginnings); i++) {
+		call->is_stream = call->is_stream || str_starts(all, beginnings[i]);
+		call->may_be_stream = call->may_be_stream || str_starts(beginnings[i], all);
+	}
+	*bytes = all;
 	return call->is_stream;
 }
 
@@ -179,8 +193,6 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 		struct str type = str_trim(str_cut(&rest, ';'));
 		call->is_stream = str_is_nocase(type, "text/event-stream");
 		call->is_frames = str_is_nocase(type, "application/vnd.amazon.eventstream");
-		call->may_be_stream =
-			str_is_nocase(type, "text/plain") || str_is_nocase(type, "application/octet-stream");
 	} else if (str_is_nocase(name, "request-id") || str_is_nocase(name, "x-request-id") ||
 		   str_is_nocase(name, "x-amzn-requestid")) {
 		snprintf(call->request_id, sizeof call->request_id, "%s", text);
@@ -188,6 +200,8 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 		snprintf(call->gateway_id, sizeof call->gateway_id, "%s", text);
 	} else if (str_is_nocase(name, "x-amzn-errortype")) { /* "ValidationException:http://..." */
 		snprintf(call->error_type, sizeof call->error_type, "%.*s", (int)strcspn(text, ":"), text);
+	} else if (str_is_nocase(name, "location")) {
+		snprintf(call->error_type, sizeof call->error_type, "%s", text);
 	} else if (str_is_nocase(name, "date")) {
 		call->server_ms = time_ms(text);
 	} else if (str_is_nocase(name, "retry-after-ms")) {
@@ -243,6 +257,20 @@ int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret
 	}
 	*ret_endpoint = open;
 	return 0;
+}
+
+struct governor *endpoint_governor(struct endpoint *e, const char *model)
+{
+	struct governor *part = map_get(&e->parts, str_from(model));
+
+	if (!e->of)
+		return &e->governor;
+	if (!part) {
+		part = xcalloc(1, sizeof *part);
+		governor_init_part(part, &e->governor);
+		(void)map_set(&e->parts, str_from(model), part);
+	}
+	return part;
 }
 
 void endpoint_note_window(struct endpoint *e, const char *model, int64_t window, const char *source)
@@ -310,6 +338,9 @@ void endpoints_close(struct endpoints *e)
 		struct endpoint *open = at->value;
 		struct credential *credential = open->credential;
 		governor_release(&open->governor);
+		for (struct map_entry *part = NULL; (part = map_next(&open->parts, part));)
+			free(part->value);
+		map_release(&open->parts);
 		if (credential)
 			credential_stop(credential);
 		while (credential && credential_busy(credential))

@@ -46,6 +46,7 @@ struct endpoint {
 	unsigned most;                 /* concurrent requests, by the settings of the place; 0: as all */
 	unsigned most_tries;           /* CLAUDE_CODE_MAX_RETRIES and the first one; 0: by the kind of failure */
 	struct governor governor;
+	struct map parts; /* of it: name of a model -> struct governor */
 };
 
 struct model_call {
@@ -55,6 +56,7 @@ struct model_call {
 	unsigned shard;
 	struct body body;
 	const struct answer_sink *sink;
+	void (*on_note)(struct model_call *call, struct str text); /* what the user should see now; may be NULL */
 	void (*on_done)(struct model_call *call); /* call->failure and call->answer are valid until model_call_reset */
 	void *owner;
 	void (*explain)(struct model_call *call); /* set by the provider: rewords a failure by status; may be NULL */
@@ -63,7 +65,7 @@ struct model_call {
 	struct failure failure;
 	char request_id[64];
 	char gateway_id[64]; /* apim-request-id of Azure, which its support wants as well */
-	char error_type[64]; /* x-amzn-errortype; empty: none */
+	char error_type[64]; /* x-amzn-errortype, or location; empty: none */
 	int64_t server_ms;   /* the time of its clock; 0: it did not say */
 	int64_t hold_ms;     /* time until the server's limits reset; 0: not exhausted */
 	/* the provider's own */
@@ -72,7 +74,7 @@ struct model_call {
 	int status;
 	bool is_stream;
 	bool is_frames;     /* the content type is that of event_stream.h */
-	bool may_be_stream; /* the content type says nothing: the first bytes decide */
+	bool may_be_stream; /* neither the content type nor the first bytes have decided yet */
 	bool limit_empty, running, cancelled;
 	unsigned empty_limits; /* x-ratelimit-remaining-*: 1 requests, 2 tokens */
 };
@@ -82,8 +84,9 @@ void model_call_cancel(struct model_call *call);
 void model_call_reset(struct model_call *call); /* frees what the answer held; not while running */
 /* For providers: the end of the response; sets failure from status, transport and answer, and reports. */
 void model_call_finish(struct model_call *call, enum failure_kind transport, const char *text);
-/* For providers: whether the answer is an event stream; p: bytes from its beginning. */
-bool model_call_is_stream(struct model_call *call, const char *p, size_t n);
+/* For providers: whether the answer is an event stream, by its type or its first bytes. They are kept in error_body until that is clear,
+ * and for good if it is none. *bytes: those of the answer that came; then with the ones that were kept. */
+bool model_call_is_stream(struct model_call *call, struct str *bytes);
 /* For providers: a response header. */
 void model_call_header(struct model_call *call, struct str name, struct str value);
 
@@ -103,6 +106,8 @@ struct endpoints {
 	struct map open; /* name of the place -> struct endpoint */
 };
 
+/* The governor of one model at an endpoint. */
+struct governor *endpoint_governor(struct endpoint *e, const char *model);
 /* Opens it on first use. Invalid options are reported on every call. The endpoint is borrowed. */
 int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret_endpoint, struct err *err);
 /* The server said the window of a model; source: "asked", or "learned" from a refusal, where only a smaller one than known counts. */

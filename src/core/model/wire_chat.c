@@ -22,8 +22,8 @@ static unsigned chat_quirks_at(const char *base)
 		{ "://api.openai.com", CHAT_COMPLETION_TOKENS | CHAT_SESSION_KEY },
 		{ "://api.deepseek.com", CHAT_ECHO },
 		{ "://api.moonshot.", CHAT_ECHO },
-		{ "://api.z.ai", CHAT_ECHO },
-		{ "://open.bigmodel.cn", CHAT_ECHO },
+		{ "://api.z.ai", CHAT_ECHO | CHAT_KEEP_THINKING },
+		{ "://open.bigmodel.cn", CHAT_ECHO | CHAT_KEEP_THINKING },
 		{ "://dashscope", CHAT_ECHO },
 		{ "://api.minimax", CHAT_ECHO },
 		{ "://api.mistral.ai", CHAT_SHORT_IDS | CHAT_ANSWER_BETWEEN | CHAT_SESSION_KEY | CHAT_ECHO_PARTS },
@@ -49,6 +49,7 @@ static bool is_openrouter(const struct http_endpoint *p)
  * OpenRouter of Gemini, are cached up to marks. */
 static void chat_model_at(const struct http_endpoint *p, const char *model, struct model_quirks *quirks)
 {
+	static const char *const echoing[] = { "ollama", "llamacpp", "vllm" }; /* templates use it inside a tool loop */
 	const char *server = p->endpoint.provider->server;
 	bool router = is_openrouter(p), gateway = router || (server && !strcmp(server, "litellm"));
 
@@ -56,6 +57,8 @@ static void chat_model_at(const struct http_endpoint *p, const char *model, stru
 		quirks->wire = &wire_responses;
 		quirks->bits |= CHAT_SESSION_KEY;
 	}
+	for (size_t i = 0; server && i < COUNT_OF(echoing); i++)
+		quirks->bits |= strcmp(server, echoing[i]) ? 0 : CHAT_ECHO_SAME;
 	if ((gateway && strstr(model, "claude")) || (router && strstr(model, "gemini")))
 		quirks->bits |= CHAT_MARKS;
 }
@@ -103,6 +106,7 @@ static const struct {
 	{ "not a multimodal model", NULL, CHAT_NO_IMAGES },       /* vLLM */
 	{ "does not support image", NULL, CHAT_NO_IMAGES },
 	{ "image_url is only supported by", NULL, CHAT_NO_IMAGES },
+	{ "input_file", NULL, WIRE_NO_DOCUMENTS },
 	{ "max_output_tokens", "not supported", CHAT_NO_LIMIT },
 	{ "generate reasoning summaries", NULL, WIRE_NO_SUMMARY }, /* OpenAI, of an account that is not verified */
 	{ "reasoning.summary", NULL, WIRE_NO_SUMMARY },
@@ -173,6 +177,10 @@ static bool chat_learn(struct http_call *c)
 		c->quirks->bits &= ~(unsigned)CHAT_SESSION_KEY;
 		return true;
 	}
+	if (x->heeded.quirks & CHAT_KEEP_THINKING && str_has(said, STR("thinking"))) {
+		c->quirks->bits &= ~(unsigned)CHAT_KEEP_THINKING;
+		return true;
+	}
 	if (str_has(said, STR("tool_use_failed"))) /* Groq: the model wrote a call that is none */
 		return true;
 	/* The keys of the server have changed: it cannot read what it encrypted before. */
@@ -216,6 +224,9 @@ static void explain_failure(struct model_call *call)
 	for (int i = 0; i < TRANSLATIONS && !model.n; i++)
 		if (call->body.head->translations[i])
 			model = ((const struct wire_head *)call->body.head->translations[i]->facts)->model;
+	if (f->status == 400 && !call->error_body.n &&
+	    strstr(s->base, "cerebras")) /* what is too long has no body there */
+		f->too_long = true;
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		no_tools = no_tools || str_has(buf_str(&call->error_body), str_from(words[i]));
 	if (no_tools) {
@@ -289,11 +300,10 @@ static bool chat_feed(struct http_call *c, const char *p, size_t n)
 {
 	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
 
-	if (!model_call_is_stream(c->call, p, n)) {
-		buf_add(&c->call->error_body, p, n);
-		return true;
-	}
-	wire_stream_feed(&x->stream, p, n);
+	struct str bytes = { p, n };
+
+	if (model_call_is_stream(c->call, &bytes))
+		wire_stream_feed(&x->stream, bytes.p, bytes.n);
 	return !c->call->answer.failure.kind;
 }
 
@@ -321,6 +331,7 @@ static const struct wire_quirk chat_quirk_names[] = {
 	{ "noParallelCalls", CHAT_NO_PARALLEL_CALLS },
 	{ "noEffort", CHAT_NO_EFFORT },
 	{ "noImages", CHAT_NO_IMAGES },
+	{ "noDocuments", WIRE_NO_DOCUMENTS },
 	{ "effortNone", CHAT_EFFORT_NONE },
 	{ "answerBetween", CHAT_ANSWER_BETWEEN },
 	{ "shortIds", CHAT_SHORT_IDS },
@@ -328,6 +339,8 @@ static const struct wire_quirk chat_quirk_names[] = {
 	{ "echo", CHAT_ECHO },
 	{ "echoReasoning", CHAT_ECHO_PLAIN },
 	{ "echoParts", CHAT_ECHO_PARTS },
+	{ "echoSame", CHAT_ECHO_SAME },
+	{ "keepThinking", CHAT_KEEP_THINKING },
 	{ "noReasoning", WIRE_NO_REASONING },
 	{ "noSummary", WIRE_NO_SUMMARY },
 	{ "effortHigh", WIRE_EFFORT_HIGH },

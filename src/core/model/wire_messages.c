@@ -208,12 +208,24 @@ static bool messages_learn(struct http_call *c)
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
 
+/* Of anything but an event stream and JSON, which may be an answer that came whole, the beginning is kept for the error. */
 static bool messages_feed(struct http_call *c, const char *p, size_t n)
 {
-	if (!model_call_is_stream(c->call, p, n))
+	enum { LARGEST_PAGE = 4096 };
+	const struct buf *kept = &c->call->error_body;
+	struct str bytes = { p, n };
+
+	if (model_call_is_stream(c->call, &bytes))
+		answer_feed(&c->call->answer, bytes.p, bytes.n);
+	else if (kept->n > LARGEST_PAGE && kept->p[0] != '{')
 		return false;
-	answer_feed(&c->call->answer, p, n);
 	return !c->call->answer.failure.kind;
+}
+
+static void messages_finish(struct http_call *c, bool whole)
+{
+	if (whole && c->call->status == 200 && !c->call->is_stream)
+		c->call->is_stream = answer_whole(&c->call->answer, buf_str(&c->call->error_body));
 }
 
 static void messages_release(struct http_call *c)
@@ -226,7 +238,8 @@ static void messages_release(struct http_call *c)
 	.rewind = messages_rewind, .learn = messages_learn, .release = messages_release
 
 const struct wire wire_messages = {
-	MESSAGES_WIRE, .name = "messages", .path = "/v1/messages", .begin = messages_begin, .feed = messages_feed,
+	MESSAGES_WIRE,           .name = "messages",    .path = "/v1/messages",
+	.begin = messages_begin, .feed = messages_feed, .finish = messages_finish,
 };
 
 /* ---- Vertex ---------------------------------------------------------------------------------------------------- */
@@ -259,13 +272,17 @@ static void rawpredict_begin(struct http_call *c)
 		base = arena_printf(&c->arena, "https://aiplatform.%s.rep.googleapis.com/v1", region);
 	else if (!base[0])
 		base = arena_printf(&c->arena, "https://%s-aiplatform.googleapis.com/v1", region);
-	c->url = arena_printf(&c->arena, "%s/projects/%s/locations/%s/publishers/anthropic/models/%s:streamRawPredict",
-			      base, p->project, region, c->name);
+	AUTO_BUF struct buf url = { 0 };
+	buf_addf(&url, "%s/projects/%s/locations/%s/publishers/anthropic/models/", base, p->project, region);
+	percent_encode(&url, str_from(c->name), "@:");
+	buf_addstr(&url, ":streamRawPredict");
+	c->url = arena_dup(&c->arena, url.p, url.n);
 	begin_request(c, "vertex-2023-10-16");
 }
 
 const struct wire wire_rawpredict = {
-	MESSAGES_WIRE, .name = "rawpredict", .path = "", .begin = rawpredict_begin, .feed = messages_feed,
+	MESSAGES_WIRE,         .name = "rawpredict",      .path = "", .begin = rawpredict_begin,
+	.feed = messages_feed, .finish = messages_finish,
 };
 
 /* ---- Bedrock --------------------------------------------------------------------------------------------------- */

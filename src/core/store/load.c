@@ -18,6 +18,7 @@ struct reading {
 	struct str session; /* whose file it is: a fork's begins with lines of its origin; empty: of an agent */
 	struct map by_uuid;
 	struct map queued;  /* id -> struct loaded_notice in the arena of the result */
+	size_t team_at;     /* the number of the line that made the team */
 	struct arena arena; /* holds the texts of the lines' members */
 	struct {
 		bool torn, whole, skipped; /* it lacks its end; it is an object all the same; it was counted as none */
@@ -110,6 +111,8 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 		for (const struct json *v = json_first(replaced); v; v = json_next(replaced, v))
 			map_set(&out->delivered, json_str(v, &out->arena), out);
 	}
+	if (json_str_is(type, "team") && json_str_is(json_get(root, "operation"), "create"))
+		r->team_at = r->count - 1;
 	if (json_str_is(type, "team"))
 		out->team = json_str_is(json_get(root, "operation"), "delete")
 				    ? (struct str){ 0 }
@@ -178,7 +181,8 @@ static struct line *keep_chain(struct reading *r, struct line *leaf)
 	return root;
 }
 
-/* Branches that are only an effect of parallel calls: further blocks of a kept message, results of kept calls. */
+/* Branches that are only an effect of parallel calls: further blocks of a kept message, results of kept calls. A block follows a
+ * line that is kept: one with the same id in a branch that was left is another answer. */
 static void keep_siblings(struct reading *r)
 {
 	struct map messages = { 0 }, calls = { 0 };
@@ -190,7 +194,8 @@ static void keep_siblings(struct reading *r)
 		struct line *l = &r->lines[i];
 		if (l->type != LINE_ASSISTANT)
 			continue;
-		l->keep = l->keep || map_get(&messages, l->message_id);
+		const struct line *parent = map_get(&r->by_uuid, l->parent);
+		l->keep = l->keep || (map_get(&messages, l->message_id) && (!parent || parent->keep));
 		if (l->keep && l->call_id.n)
 			map_set(&calls, l->call_id, r);
 	}
@@ -300,6 +305,10 @@ static int finish_load(struct reading *r, const struct line *leaf, bool cut, str
 				     : r->last.at;
 	for (size_t i = 0; i < r->count; i++)
 		out->prompts += is_prompt(&r->lines[i]);
+	for (size_t i = end; i < r->count; i++)
+		if (r->lines[i].type == LINE_ASSISTANT && r->lines[i].call_id.n)
+			map_set(&out->later, arena_str(&out->arena, r->lines[i].call_id), out);
+	out->team_later = end < r->count && out->team.n && r->team_at >= end;
 	out->waiting = arena_calloc(&out->arena, (r->queued.count + 1) * sizeof *out->waiting);
 	for (const struct map_entry *e = map_next(&r->queued, NULL); e; e = map_next(&r->queued, e)) {
 		const struct loaded_notice *n = e->value;
@@ -342,7 +351,7 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	for (size_t i = 0; i < r.count; i++) {
 		const struct line *l = &r.lines[i];
 		if (l->trace && (l->keep || (compacted && l < root)))
-			replay_trace(replay, l->trace);
+			replay_trace(replay, l->trace, !l->keep);
 		if (!l->keep)
 			continue;
 		if (replay->stop && atomic_load(replay->stop))
@@ -538,6 +547,7 @@ void session_load_release(struct session_load *l)
 	free(l->files);
 	free(l->tools);
 	map_release(&l->delivered);
+	map_release(&l->later);
 	transcript_release(&l->transcript);
 	arena_release(&l->arena);
 	*l = (struct session_load){ 0 };

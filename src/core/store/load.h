@@ -20,6 +20,7 @@ struct loaded_file {
 	const char *path;
 	int64_t time_ms; /* when */
 	bool partial;    /* read in part only */
+	bool summarized; /* before a compaction: what came with it is not in the conversation any more */
 };
 
 /* A queued text that was not delivered */
@@ -48,6 +49,8 @@ struct session_load {
 	char *agent;                   /* type of the agent that the session runs as; NULL: not recorded */
 	bool coordinator;              /* its main agent coordinates workers */
 	struct map delivered;          /* ids of the notifications that are in it */
+	struct map later;              /* up to a uuid: ids of the calls behind that line ... */
+	bool team_later;               /* ... and the team was made there */
 	struct loaded_notice *waiting; /* the oldest first */
 	size_t waiting_count;
 	struct usage usage; /* of the run without an end: the sum of the answers in this file ... */

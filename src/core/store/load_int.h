@@ -34,6 +34,8 @@ struct open_answer {
 	bool closed; /* its closing line was read, or another program wrote it in one line */
 	bool refused;
 	bool paused; /* pause_turn: the model wants to continue */
+	bool stopped,
+		over; /* its stop reason was read; then a result: what follows is another answer, also with its id */
 };
 
 struct replay {
@@ -47,7 +49,8 @@ struct replay {
 };
 
 void replay_line(struct replay *r, const struct line *line, struct str text); /* kept lines, in the order of the file */
-void replay_trace(struct replay *r, const struct line_trace *trace);          /* the same, including compacted lines */
+/* the same, including compacted lines */
+void replay_trace(struct replay *r, const struct line_trace *trace, bool summarized);
 void replay_placeholder(struct replay *r, struct str text); /* the result of every call of the last answer */
 void replay_reset_usage(struct replay *r);                  /* the next lines belong to another run */
 void replay_end(struct replay *r);                          /* after the last; releases what the replay holds */

@@ -69,7 +69,7 @@ static void replay_answer(struct replay *r, const struct json *root)
 	if (json_is(model, JSON_STRING) && !json_str_is(model, "<synthetic>") &&
 	    !(out->model && json_str_is(model, out->model)))
 		out->model = json_cstr(model, &out->arena);
-	if (!a->id.p || !str_eq(a->id, id)) {
+	if (!a->id.p || a->over || !str_eq(a->id, id)) {
 		finish_answer(r);
 		settle_calls(r, false);
 		a->id = arena_str(&out->arena, id);
@@ -95,6 +95,7 @@ static void replay_answer(struct replay *r, const struct json *root)
 		usage_merge(&usage, json_get(message, "usage"));
 		usage_add(&out->usage, &usage);
 	}
+	a->stopped = a->stopped || json_is(stop, JSON_STRING);
 	a->closed = a->closed || !json_bool(json_get(root, "partial")) || json_is(stop, JSON_STRING);
 	a->refused = a->refused || json_str_is(stop, "refusal");
 	a->paused = a->paused || json_str_is(stop, "pause_turn");
@@ -130,6 +131,7 @@ static void replay_user(struct replay *r, const struct json *root)
 				i++;
 			if (i < out->call_count)
 				out->calls[i].result = segment_from_json(b);
+			r->answer.over = r->answer.stopped;
 			continue;
 		}
 		struct segment *s = segment_from_json(b);
@@ -241,7 +243,7 @@ const struct line_trace *trace_read(struct arena *a, const struct json *root)
 	return kept;
 }
 
-void replay_trace(struct replay *r, const struct line_trace *trace)
+void replay_trace(struct replay *r, const struct line_trace *trace, bool summarized)
 {
 	struct session_load *out = r->out;
 
@@ -249,6 +251,7 @@ void replay_trace(struct replay *r, const struct line_trace *trace)
 		map_set(&r->files, str_from(trace->file.path), (void *)(out->file_count + 1));
 		*xpush(out->files, out->file_count, r->file_cap) = trace->file;
 		out->files[out->file_count - 1].path = arena_strdup(&out->arena, trace->file.path);
+		out->files[out->file_count - 1].summarized = summarized;
 	}
 	for (size_t i = 0; i < trace->tool_count; i++) {
 		*xpush(out->tools, out->tool_count, r->tool_cap) = arena_strdup(&out->arena, trace->tools[i]);

@@ -6,7 +6,7 @@
  *      flags (enum tool_flags), what rules look at, older names (scripts/tools.py explains them).
  *   2. tool_NAME.c: includes "core/tool/tool_list.h", which the build makes, and defines
  *      `const struct tool tool_NAME = { TOOL_NAME_FACTS, .start = ... }` before its start function.
- *   3. tests/unit/tools/test_NAME.c.
+ *   3. tests/scenarios/tools/NAME.test; tests/unit/tools/test_NAME.c for what a scenario cannot show.
  * The table of tools and every list of their names are made from the JSON files; no other file changes.
  *
  * Life of a call: the query makes it when the model's block is complete; tool_call_start() checks the input against the

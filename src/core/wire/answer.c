@@ -256,6 +256,37 @@ void answer_event(struct answer *a, struct str payload)
 	arena_reset(&a->scratch); /* pings and unknown events are ignored */
 }
 
+bool answer_whole(struct answer *a, struct str json)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf event = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, json.p, json.n, &root, NULL) < 0)
+		return false;
+	const struct json *content = json_get(root, "content"), *type = json_get(root, "type");
+	if (json_str_is(type, "error")) {
+		answer_event(a, json);
+		return true;
+	}
+	if (!json_str_is(type, "message") || !json_is(content, JSON_ARRAY))
+		return false;
+	buf_addf(&event, "{\"type\":\"message_start\",\"message\":" STR_FMT "}", STR_ARG(json));
+	answer_event(a, buf_str(&event));
+	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
+		struct str block = json_raw(b);
+		buf_clear(&event);
+		buf_addf(&event, "{\"type\":\"content_block_start\",\"content_block\":" STR_FMT "}", STR_ARG(block));
+		answer_event(a, buf_str(&event));
+		answer_event(a, STR("{\"type\":\"content_block_stop\"}"));
+	}
+	buf_clear(&event);
+	buf_addf(&event, "{\"type\":\"message_delta\",\"delta\":" STR_FMT "}", STR_ARG(json));
+	answer_event(a, buf_str(&event));
+	answer_event(a, STR("{\"type\":\"message_stop\"}"));
+	return true;
+}
+
 static int on_sse(void *data, struct str name, struct str payload)
 {
 	(void)name; /* the payload names its type too, and some servers leave the event line out */

@@ -46,6 +46,8 @@ void answer_init(struct answer *a, const struct answer_sink *sink, void *data);
 void answer_feed(struct answer *a, const char *p, size_t n); /* after the end or a failure it does nothing */
 /* One event as JSON: for adapters of other APIs. */
 void answer_event(struct answer *a, struct str json);
+/* A non-streamed answer, one JSON object. False: not an answer. */
+bool answer_whole(struct answer *a, struct str json);
 void answer_end(struct answer *a); /* of the stream: passes the last block of a cut answer to the sink */
 /* The end of the stream. True if the answer is complete: it has a stop reason. */
 bool answer_complete(const struct answer *a);

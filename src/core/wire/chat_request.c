@@ -30,8 +30,9 @@ static const char chat_result_close[] = "\"}";
 static const char chat_result_open[] = "{\"role\":\"tool\",\"tool_call_id\":\"";
 static const char chat_image_open[] = "{\"type\":\"image_url\",\"image_url\":{\"url\":\"";
 static const char chat_image_close[] = "\"}}";
-static const char chat_thought_open[] = "\"reasoning_content\":\"";
-static const char chat_thought_close[] = "\",";
+/* Between the two, if the answer has reasoning: its origin, the member that it came in, and its text */
+static const char chat_thought_open[] = "\1", chat_thought_close[] = "\",";
+enum { THOUGHT_PIECES = 5 };
 static const char chat_text_open[] = "\"content\":\"", chat_text_close[] = "\"}";
 static const char chat_text_calls[] = "\",\"tool_calls\":[";
 static const char chat_only_calls[] = "\"content\":null,\"tool_calls\":[";
@@ -154,48 +155,51 @@ static void add_result(struct wire_writer *w, const struct block *b)
 
 /* ---- the assistant's side -------------------------------------------------------------------------------------- */
 
-/* What an answer thought: its first text, and details with their seal */
+/* What an answer thought, by the members of its seals: {"field": of the text}, and a list that goes back as it came. All have one origin. */
 struct chat_thoughts {
-	struct str text, details, origin;
-	bool called; /* a call was written */
+	struct str field, text, details, origin;
+	const char *name; /* of the list */
+	bool called;      /* a call was written */
 };
 
-/* A member of the object that a seal of this API has; empty: none. */
-static struct str sealed_member(struct wire_writer *w, struct str thought, const char *key, struct str *ret_origin)
+/* A member of the object that a seal of this API has; empty: none. *at: see wire_next_seal(). */
+static struct str sealed_member(struct wire_writer *w, struct str thought, const char *key, size_t *at,
+				struct wire_seal *ret_seal)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
-	struct str rest;
-	size_t at = 0;
 
-	while (wire_next_seal(w, thought, &at, ret_origin, &rest)) {
+	while (wire_next_seal(w, thought, at, ret_seal)) {
 		const struct json *root = NULL;
-		if (json_parse(&reader, rest.p, rest.n, &root, NULL) == 0 && json_get(root, key))
+		if (json_parse(&reader, ret_seal->rest.p, ret_seal->rest.n, &root, NULL) == 0 && json_get(root, key))
 			return json_raw(json_get(root, key));
 	}
 	return STR("");
 }
 
-/* Servers that want the reasoning back want the member in every answer, also an empty one. */
 static void open_answer(struct wire_writer *w, const struct chat_thoughts *answer, enum chat_state state)
 {
-	struct str thought = answer->text;
-
 	open_message(w, chat_answer_open, state);
 	if (answer->details.n) {
 		wire_seal_open(w, answer->origin);
-		translation_add_optional(w->out, STR("\"reasoning_details\":"));
+		translation_add_optional(w->out, str_from(answer->name));
 		translation_add_optional(w->out, answer->details);
 		translation_add_optional(w->out, STR(","));
 		wire_seal_close(w);
 	}
 	translation_add_optional(w->out, str_from(chat_thought_open));
-	translation_add_optional(w->out, thought);
+	if (answer->text.n) {
+		translation_add_optional(w->out, answer->origin);
+		translation_add_optional(w->out, answer->field);
+		translation_add_optional(w->out, answer->text);
+	}
 	translation_add_optional(w->out, str_from(chat_thought_close));
 }
 
 static void add_call(struct wire_writer *w, const struct block *b, struct chat_thoughts *answer)
 {
-	struct str origin, extra = sealed_member(w, b->thought, "extra_content", &origin);
+	struct wire_seal seal;
+	size_t at = 0;
+	struct str extra = sealed_member(w, b->thought, "extra_content", &at, &seal);
 	AUTO_BUF struct buf arguments = { 0 };
 	const struct json *block;
 
@@ -219,7 +223,7 @@ static void add_call(struct wire_writer *w, const struct block *b, struct chat_t
 	translation_add(w->out, arena_str(&w->out->arena, buf_str(&arguments)));
 	wire_put(w, "}");
 	if (extra.n) {
-		wire_seal_open(w, origin);
+		wire_seal_open(w, seal.origin);
 		translation_add_optional(w->out, STR(",\"extra_content\":"));
 		translation_add_optional(w->out, extra);
 		wire_seal_close(w);
@@ -230,23 +234,33 @@ static void add_call(struct wire_writer *w, const struct block *b, struct chat_t
 	wire_put(w, "}");
 }
 
-/* Signed thinking and blocks of server tools are dropped. */
+/* Thinking of other APIs and blocks of server tools are dropped. */
 static void add_answer(struct wire_writer *w, uint32_t from, uint32_t to)
 {
-	struct chat_thoughts answer = { STR(""), STR(""), STR(""), w->state == CHAT_CALLS };
+	static const struct {
+		const char *key, *member;
+	} lists[] = { { "reasoning_details", "\"reasoning_details\":" },
+		      { "thinking_blocks", "\"thinking_blocks\":" } };
+	struct chat_thoughts answer = { .called = w->state == CHAT_CALLS };
+	AUTO_BUF struct buf text = { 0 };
 
 	for (uint32_t i = from; i < to; i++) {
-		struct str thought = transcript_block(w->t, i).thought, list = thought;
-		const struct json *first;
-		if (list.n && json_parse(&w->reader, list.p, list.n, &first, NULL) < 0) { /* more than one */
-			list = str_from(arena_printf(&w->out->arena, "[" STR_FMT "]", STR_ARG(list)));
-			first = json_parse(&w->reader, list.p, list.n, &first, NULL) < 0 ? NULL : json_first(first);
+		struct str thought = transcript_block(w->t, i).thought, field;
+		struct wire_seal seal;
+		size_t at = 0;
+		while ((field = sealed_member(w, thought, "field", &at, &seal)).n > 2) { /* with its quotes */
+			buf_append(&text, seal.thinking);
+			answer.field = arena_str(&w->out->arena, field);
+			answer.origin = seal.origin;
 		}
-		if (list.n && !answer.text.n)
-			answer.text = wire_raw(json_get(first, "thinking"));
-		if (list.n && !answer.details.n)
-			answer.details = sealed_member(w, thought, "reasoning_details", &answer.origin);
+		for (size_t k = 0; k < COUNT_OF(lists) && !answer.details.n; k++) {
+			at = 0;
+			answer.details = sealed_member(w, thought, lists[k].key, &at, &seal);
+			answer.name = lists[k].member;
+			answer.origin = answer.details.n ? seal.origin : answer.origin;
+		}
 	}
+	answer.text = arena_str(&w->out->arena, buf_str(&text));
 	for (uint32_t i = from; i < to; i++) {
 		struct block b = transcript_block(w->t, i);
 		const struct json *block;
@@ -360,6 +374,8 @@ static void chat_ending(struct buf *out, const struct wire_head *head, const str
 		buf_addstr(out, ",\"reasoning_effort\":");
 		json_add_quoted(out, effort);
 	}
+	if (quirks & CHAT_KEEP_THINKING)
+		buf_addstr(out, ",\"thinking\":{\"type\":\"enabled\",\"clear_thinking\":false}");
 	if (quirks & CHAT_SESSION_KEY && model->session) {
 		buf_addstr(out, ",\"prompt_cache_key\":");
 		json_add_quoted(out, str_from(model->session));
@@ -400,14 +416,40 @@ static struct str marked_piece(const struct wire_body *b, const struct translati
 	return opens ? STR("\"" MARK "}]}") : piece;
 }
 
-/* The content of every answer as a list of parts, its reasoning first. */
-static struct str part_piece(const struct translation *part, size_t at, struct str piece)
+/* Whether the reasoning whose pieces end there has a text, and the server gets it back. */
+static bool thought_is_sent(const struct wire_body *b, const struct translation *part, size_t end)
 {
-	const struct str *before = part->pieces + at;
-	bool thought = at > 1 && before[-1].p == chat_thought_close && before[-2].p != chat_thought_open;
+	return end + 1 >= THOUGHT_PIECES && part->pieces[end].p == chat_thought_close &&
+	       part->pieces[end - 1].p != chat_thought_open && str_eq(part->pieces[end - 3], b->origin);
+}
 
-	if (piece.p == chat_thought_open)
+/* The opening of the reasoning's member. Servers that want it want the member in every answer, also an empty one. */
+static struct str thought_piece(const struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count)
+{
+	bool empty = part->pieces[at + 1].p == chat_thought_close, plain = b->quirks & CHAT_ECHO_PLAIN;
+	bool always = b->quirks & (CHAT_ECHO | CHAT_ECHO_PLAIN), parts = b->quirks & CHAT_ECHO_PARTS;
+	struct str field = empty ? STR("") : part->pieces[at + 2];
+	bool same = b->quirks & CHAT_ECHO_SAME && !str_is(field, "\"content\"");
+
+	if (empty || !thought_is_sent(b, part, at + THOUGHT_PIECES - 1) || !(always || parts || same)) {
+		*ret_count = empty ? 2 : THOUGHT_PIECES;
+		return !always || parts ? STR("")
+		       : plain          ? STR("\"reasoning\":\"\",")
+					: STR("\"reasoning_content\":\"\",");
+	}
+	*ret_count = THOUGHT_PIECES - 2;
+	if (parts)
 		return STR("\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"");
+	if (!plain && !(b->quirks & CHAT_ECHO))
+		plain = str_is(field, "\"reasoning\"");
+	return plain ? STR("\"reasoning\":\"") : STR("\"reasoning_content\":\"");
+}
+
+/* The content of every answer as a list of parts, its reasoning first. */
+static struct str part_piece(const struct wire_body *b, const struct translation *part, size_t at, struct str piece)
+{
+	bool thought = at && thought_is_sent(b, part, at - 1);
+
 	if (piece.p == chat_thought_close)
 		return STR("\"}]}");
 	if (piece.p == chat_text_open)
@@ -428,18 +470,10 @@ static struct str chat_piece(struct wire_body *b, const struct translation *part
 		return STR("");
 	if (piece.p == chat_no_signature && (!(b->quirks & GEMINI_SIGNED) || wire_seal_is_sent(b, part, at - 1)))
 		return STR("");
-	if (piece.p == chat_thought_open && b->quirks & CHAT_ECHO_PLAIN)
-		return STR("\"reasoning\":\"");
-	bool in_parts = b->quirks & CHAT_ECHO_PARTS, empty = part->pieces[at].p == chat_thought_open &&
-							     at + 1 < part->count &&
-							     part->pieces[at + 1].p == chat_thought_close;
-	if (in_parts && !empty)
-		piece = part_piece(part, at, piece);
-	if (piece.p == chat_thought_open && (in_parts || !(b->quirks & CHAT_ECHO))) {
-		while (part->pieces[at + *ret_count - 1].p != chat_thought_close)
-			++*ret_count;
-		return STR("");
-	}
+	if (piece.p == chat_thought_open)
+		return thought_piece(b, part, at, ret_count);
+	if (b->quirks & CHAT_ECHO_PARTS)
+		piece = part_piece(b, part, at, piece);
 	if (b->quirks & CHAT_SHORT_IDS && at &&
 	    (part->pieces[at - 1].p == chat_call_open || part->pieces[at - 1].p == chat_result_open)) {
 		uint64_t hash = str_hash(piece);

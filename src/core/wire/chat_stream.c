@@ -3,6 +3,13 @@
  * are used once, unknown ones are skipped. */
 #include "core/wire/wire.h"
 
+/* Reasoning belongs to the server and model that it came from, and goes back in the member that it came in. */
+static void seal_reasoning(struct wire_stream *s, const char *field)
+{
+	if (s->open == WIRE_THINKING && !s->seal.n)
+		wire_seal(s, str_from(arena_printf(&s->scratch, "{\"field\":\"%s\"}", field)));
+}
+
 /* Templates without a parser leave what a model thought in front of its text, between two tags. A tag may come in pieces: what
  * can be the beginning of one is held. */
 static void add_text(struct wire_stream *s, const struct json *piece)
@@ -27,8 +34,10 @@ static void add_text(struct wire_stream *s, const struct json *piece)
 			s->think = THINK_OVER; /* it begins with something else */
 			break;
 		}
-		if (s->think == THINK_INSIDE)
+		if (s->think == THINK_INSIDE) {
 			wire_text(s, true, (struct str){ held.p, before });
+			seal_reasoning(s, "content");
+		}
 		if (at || s->think == THINK_INSIDE)
 			buf_drop(&s->held, before + (at ? tag.n : 0));
 		if (!at)
@@ -68,6 +77,27 @@ static void add_details(struct wire_stream *s, const struct json *list)
 	}
 }
 
+/* LiteLLM, of Claude: pieces of a text, then its signature. Blocks go back as they are, those without a signature do not. */
+static void add_blocks(struct wire_stream *s, const struct json *list)
+{
+	struct buf *out = &s->signed_blocks;
+
+	for (const struct json *b = json_first(list); json_is(list, JSON_ARRAY) && b; b = json_next(list, b)) {
+		struct str raw = json_raw(b), text = wire_raw(json_get(b, "thinking")),
+			   seal = wire_raw(json_get(b, "signature"));
+		bool plain = json_str_is(json_get(b, "type"), "thinking");
+		if (out->n == s->signed_n)
+			buf_addf(out, "%s%s", out->n ? "," : "", plain ? "{\"type\":\"thinking\",\"thinking\":\"" : "");
+		if (plain)
+			buf_append(out, text);
+		if (plain && seal.n)
+			buf_addf(out, "\",\"signature\":\"" STR_FMT "\"}", STR_ARG(seal));
+		else if (!plain)
+			buf_append(out, raw);
+		s->signed_n = seal.n || !plain ? out->n : s->signed_n;
+	}
+}
+
 /* Most servers send a string, some a list of parts: texts, thoughts (which may be parts again), a refusal. */
 static void add_content(struct wire_stream *s, bool thinking, const struct json *content)
 {
@@ -85,14 +115,24 @@ static void add_content(struct wire_stream *s, bool thinking, const struct json 
 			add_content(s, true, json_get(part, json_get(part, "thinking") ? "thinking" : "text"));
 		else
 			wire_piece(s, thinking, json_is(part, JSON_STRING) ? part : json_get(part, "text"));
+		seal_reasoning(s, "content");
 		buf_add(&s->refusal, refusal.p, refusal.n);
 	}
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
-/* Adds one element of tool_calls. Pieces belong together by their index. Without one they belong to the call before, unless
- * they name a tool. Some servers give every call the same index, and a new id. */
+static bool is_whole(struct str arguments)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	return str_ends(arguments, STR("}")) && json_parse(&reader, arguments.p, arguments.n, &root, NULL) == 0;
+}
+
+/* Adds one element of tool_calls. Pieces belong together by their id and index, where they have them; servers leave out either, give all
+ * calls the same one, or count the index up with each piece. A piece that names a tool begins a call if the arguments of the one before
+ * are whole; one that names none belongs to the call before. */
 static void add_call_piece(struct wire_stream *s, const struct json *piece)
 {
 	struct wire_calls *c = &s->calls;
@@ -107,10 +147,20 @@ static void add_call_piece(struct wire_stream *s, const struct json *piece)
 	(void)json_i64(json_get(piece, "index"), &index);
 	for (uint32_t i = c->count; i-- > 0 && !call;) {
 		struct wire_call *old = &c->list[i];
-		bool other_id = id.n && old->id.n && !str_eq(id, buf_str(&old->id));
-		if (old->index == index && !other_id && (index >= 0 || !name.n || (id.n && old->id.n)))
-			call = old;
+		bool has_ids = id.n && old->id.n, has_indexes = index >= 0 && old->index >= 0;
+		if ((has_ids && !str_eq(id, buf_str(&old->id))) || (has_indexes && index != old->index) ||
+		    (!has_ids && !has_indexes && name.n))
+			continue;
+		bool other = !has_ids && name.n && old->name.n && !str_eq(name, buf_str(&old->name));
+		bool again = name.n && is_whole(buf_str(&old->arguments));
+		if (again && !other && str_eq(text, buf_str(&old->arguments)))
+			return; /* all of it once more, at the end */
+		if (other || (again && text.n))
+			break;
+		call = old;
 	}
+	if (!call && c->count && !id.n && !name.n)
+		call = &c->list[c->count - 1];
 	if (!call)
 		call = wire_call_add(s, index);
 	if (!call)
@@ -144,9 +194,13 @@ void chat_stop(struct wire_stream *s, struct str reason)
 	s->think = THINK_OVER;
 	if (s->details.n && !s->stop_reason)
 		wire_seal(s, str_from(arena_printf(&s->scratch, "{\"reasoning_details\":[%s]}", s->details.p)));
-	if (str_is(reason, "content_filter") || str_is(reason, "sensitive") || s->refusal.n)
+	if (s->signed_n && !s->stop_reason)
+		wire_seal(s, str_from(arena_printf(&s->scratch, "{\"thinking_blocks\":[%.*s]}", (int)s->signed_n,
+						   s->signed_blocks.p)));
+	if (str_is(reason, "content_filter") || str_is(reason, "sensitive") || str_is(reason, "SAFETY") || s->refusal.n)
 		wire_finish(s, "refusal");
-	else if (str_is(reason, "length"))
+	else if (str_is(reason, "length") ||
+		 str_is_nocase(reason, "max_tokens")) /* the latter: gateways to other APIs */
 		wire_finish(s, "max_tokens");
 	else if (str_is(reason, "model_context_window_exceeded") || str_is(reason, "model_length")) /* Z.ai, Mistral */
 		wire_finish(s, "model_context_window_exceeded");
@@ -189,7 +243,7 @@ void chat_take(struct wire_stream *s, const struct json *chunk)
 	const struct json *choice = json_is(choices, JSON_ARRAY) ? json_first(choices) : NULL;
 	const struct json *error = json_get(chunk, "error");
 
-	if (error && !json_is(error, JSON_NULL)) {
+	if ((error && !json_is(error, JSON_NULL)) || json_str_is(json_get(chunk, "object"), "error")) {
 		failure_from_error(&s->answer->failure, chunk);
 		return;
 	}
@@ -207,8 +261,11 @@ void chat_take(struct wire_stream *s, const struct json *chunk)
 		delta = json_get(choice, "message"); /* an answer that came whole */
 	const struct json *reasoning = json_get(delta, "reasoning_content");
 	struct str refusal = json_str(json_get(delta, "refusal"), &s->scratch);
-	wire_piece(s, true, json_is(reasoning, JSON_STRING) ? reasoning : json_get(delta, "reasoning"));
+	const char *field = wire_raw(reasoning).n ? "reasoning_content" : "reasoning";
+	wire_piece(s, true, json_get(delta, field));
+	seal_reasoning(s, field);
 	add_details(s, json_get(delta, "reasoning_details"));
+	add_blocks(s, json_get(delta, "thinking_blocks"));
 	add_content(s, false, json_get(delta, "content"));
 	const struct json *pieces = json_get(delta, "tool_calls");
 	if (json_is(pieces, JSON_ARRAY))

@@ -326,6 +326,32 @@ void failure_from_body(struct failure *f, int status, struct str body, const cha
 			"the account may not use this model: check IAM, and the model access of Bedrock's console in this region");
 }
 
+void failure_from_page(struct failure *f, struct str page)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct str text = str_trim(page);
+	bool html = text.n && text.p[0] == '<';
+	const struct json *root;
+	struct error_words words = { STR(""), STR(""), STR("") };
+
+	if (html)
+		text = page_title(text, &arena);
+	else if (json_parse(&reader, text.p, text.n, &root, NULL) == 0)
+		words = read_error(root, &arena);
+	text = words.message.n ? words.message : text;
+	size_t n = 0;
+	while (n < text.n && n < 100 && (unsigned char)text.p[n] >= ' ' && text.p[n] != 0x7f)
+		n++;
+	failure_set(f, FAIL_GARBAGE, "the server's answer is not an event stream: %s" STR_FMT,
+		    html              ? "a web page answered, of a proxy or a login: "
+		    : !text.n         ? "it is empty"
+		    : !n              ? "it is not text"
+		    : words.message.n ? ""
+				      : "it begins with ",
+		    (int)n, text.p ? text.p : "");
+}
+
 static int status_for_type(struct str type)
 {
 	static const struct {

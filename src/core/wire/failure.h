@@ -39,6 +39,8 @@ void failure_set(struct failure *f, enum failure_kind kind, const char *fmt, ...
  * {"errors":[]}; of HTML the title; anything else becomes a short excerpt. Also a time to wait that only the text has. type: of a header,
  * for a body without one; may be empty. */
 void failure_from_body(struct failure *f, int status, struct str body, const char *type);
+/* An answer with status 200 that is none: its beginning, or empty if there was no byte. */
+void failure_from_page(struct failure *f, struct str page);
 int64_t failure_duration_ms(const char *p); /* "1m2.5s", "20ms", or a number of seconds; -1: none of these */
 /* An error object in a stream of chat completions: its code is a status, or a word more specific than its type. */
 void failure_from_error(struct failure *f, const struct json *root);

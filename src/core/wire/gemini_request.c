@@ -10,6 +10,8 @@ enum gemini_state { TURN_NONE, TURN_USER, TURN_MODEL /* its list of parts is ope
 /* Pieces that are compared by address */
 static const char image_open[] = "{\"inlineData\":{\"mimeType\":\"";
 static const char image_close[] = "\"}}";
+static const char document_open[] = "{\"inlineData\":{\"mimeType\":\"";
+static const char document_close[] = "\"}}";
 static const char id_open[] = "\"id\":\"";
 static const char id_close[] = "\",";
 /* Google accepts this where the signature is lost, or the call is one of another model. */
@@ -45,12 +47,13 @@ static bool is_inline(const struct json *block)
 static void put_inline(struct translation *out, const struct json *block)
 {
 	const struct json *source = json_get(block, "source");
+	bool image = json_str_is(json_get(block, "type"), "image");
 
-	translation_add(out, str_from(image_open));
+	translation_add(out, str_from(image ? image_open : document_open));
 	translation_add(out, wire_raw(json_get(source, "media_type")));
 	translation_add(out, STR("\",\"data\":\""));
 	translation_add(out, wire_raw(json_get(source, "data")));
-	translation_add(out, str_from(image_close));
+	translation_add(out, str_from(image ? image_close : document_close));
 }
 
 static void put_id(struct wire_writer *w, struct str id)
@@ -180,18 +183,16 @@ static void put_users(struct wire_writer *w, uint32_t from, uint32_t to)
 
 static void put_signature(struct wire_writer *w, struct str thought)
 {
-	struct str origin, signature, last_origin = STR(""), last = STR("");
+	struct wire_seal last = { 0 };
 	size_t at = 0;
 
-	while (wire_next_seal(w, thought, &at, &origin, &signature)) {
-		last_origin = origin;
-		last = signature;
-	}
-	if (!last.n)
+	while (wire_next_seal(w, thought, &at, &last))
+		;
+	if (!last.rest.n)
 		return;
-	wire_seal_open(w, last_origin);
+	wire_seal_open(w, last.origin);
 	translation_add_optional(w->out, STR("\"thoughtSignature\":\""));
-	translation_add_optional(w->out, last);
+	translation_add_optional(w->out, last.rest);
 	translation_add_optional(w->out, STR("\","));
 	wire_seal_close(w);
 }
@@ -329,5 +330,8 @@ const struct wire_form form_gemini = {
 	.image_open = image_open,
 	.image_close = image_close,
 	.image_instead = "{\"text\":\"[An image was left out: this server takes none.]\"}",
+	.document_open = document_open,
+	.document_close = document_close,
+	.document_instead = "{\"text\":\"[A document was left out: this model takes none.]\"}",
 	.take = gemini_take,
 };

@@ -9,6 +9,8 @@ enum responses_state { ITEM_FIRST, ITEM_CLOSED, ITEM_USER /* its list of parts i
 
 static const char image_open[] = "{\"type\":\"input_image\",\"detail\":\"auto\",\"image_url\":\"";
 static const char image_close[] = "\"}";
+static const char document_open[] = "{\"type\":\"input_file\",\"filename\":\"document.pdf\",\"file_data\":\"";
+static const char document_close[] = "\"}";
 
 static void close_item(struct wire_writer *w)
 {
@@ -38,9 +40,9 @@ static void put_part(struct wire_writer *w, const struct json *block)
 		wire_put_source(w->out, block);
 		wire_put(w, image_close);
 	} else if (document) {
-		wire_put(w, "{\"type\":\"input_file\",\"filename\":\"document.pdf\",\"file_data\":\"");
+		wire_put(w, document_open);
 		wire_put_source(w->out, block);
-		wire_put(w, "\"}");
+		wire_put(w, document_close);
 	} else {
 		wire_put(w, "{\"type\":\"input_text\",\"text\":\"");
 		translation_add(w->out, json_str_is(json_get(block, "type"), "text") ? wire_raw(json_get(block, "text"))
@@ -96,21 +98,21 @@ static void put_result(struct wire_writer *w, const struct json *block)
 static void put_reasoning(struct wire_writer *w, struct str thought, struct str *ret_origin, struct str *ret_phase)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
-	struct str origin, item;
+	struct wire_seal seal;
 	size_t at = 0;
 
 	*ret_phase = STR("");
-	while (wire_next_seal(w, thought, &at, &origin, &item)) {
+	while (wire_next_seal(w, thought, &at, &seal)) {
 		const struct json *root;
-		struct str phase = str_cut(&item, ':');
+		struct str item = seal.rest, phase = str_cut(&item, ':');
 		if (phase.n) {
 			*ret_phase = phase;
-			*ret_origin = origin;
+			*ret_origin = seal.origin;
 		}
 		if (!item.n || json_parse(&reader, item.p, item.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT))
 			continue;
 		close_item(w);
-		wire_seal_open(w, origin);
+		wire_seal_open(w, seal.origin);
 		if (w->state != ITEM_FIRST)
 			translation_add_optional(w->out, STR(","));
 		const char *before = "{";
@@ -251,6 +253,9 @@ const struct wire_form form_responses = {
 	.image_open = image_open,
 	.image_close = image_close,
 	.image_instead = "{\"type\":\"input_text\",\"text\":\"[An image was left out: this server takes none.]\"}",
+	.document_open = document_open,
+	.document_close = document_close,
+	.document_instead = "{\"type\":\"input_text\",\"text\":\"[A document was left out: this model takes none.]\"}",
 	.skips = responses_skips,
 	.take = responses_take,
 };

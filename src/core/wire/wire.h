@@ -36,6 +36,9 @@ enum form_quirk {
 	CHAT_MARKS = 1 << 16,         /* a gateway to a model whose prompts are cached up to marks */
 	CHAT_ECHO_PLAIN = 1 << 17,    /* the same in reasoning */
 	CHAT_ECHO_PARTS = 1 << 18,    /* the same as a part of the content (Mistral) */
+	CHAT_ECHO_SAME = 1 << 19,     /* takes its reasoning back in the member that it came in, where there was some */
+	WIRE_NO_DOCUMENTS = 1 << 20,  /* replaced by a line of text; chat completions have none */
+	CHAT_KEEP_THINKING = 1 << 21, /* reads reasoning of former turns only if it is told to (Z.ai) */
 };
 
 /* Limits and quirks of one model at one server */
@@ -76,8 +79,9 @@ struct wire_form {
 	void (*ending)(struct buf *out, const struct wire_head *head, const struct wire_model *model);
 	/* The bytes to send for this piece, and the number of pieces that they replace; NULL: as they are. */
 	struct str (*piece)(struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count);
-	/* Constants around an image, and what stands in its place for CHAT_NO_IMAGES */
+	/* Constants around an image or a document, and what stands in its place for CHAT_NO_IMAGES and WIRE_NO_DOCUMENTS */
 	const char *image_open, *image_close, *image_instead;
+	const char *document_open, *document_close, *document_instead; /* NULL: documents are never sent */
 	/* Whether events of that name say nothing new: they are not even parsed; may be NULL */
 	bool (*skips)(struct str name);
 	/* One event of the stream, or a whole answer. */
@@ -143,10 +147,13 @@ void wire_put_source(struct translation *out, const struct json *block); /* data
 struct str wire_description(struct wire_writer *w, const struct json *block);
 /* Writes the part of a schema that all servers accept. */
 void wire_put_schema(struct wire_writer *w, const struct json *schema);
+struct wire_seal {
+	struct str origin, rest;
+	struct str thinking; /* that it belongs to, as raw JSON */
+};
 /* Walks the thinking of a block that has a seal of this form: NAME:ORIGIN:REST. *at: 0 at first. Texts are in the arena of
  * the translation. False: no more. */
-bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struct str *ret_origin,
-		    struct str *ret_rest);
+bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struct wire_seal *ret);
 /* Pieces between the two are sent only to the server and the model that they came from. */
 void wire_seal_open(struct wire_writer *w, struct str origin);
 void wire_seal_close(struct wire_writer *w);
@@ -190,12 +197,14 @@ struct wire_stream {
 	const char *stop_reason; /* Messages API stop reason; NULL: none yet */
 	struct buf refusal;      /* its own words */
 	struct usage usage;
-	bool has_usage, over;
+	bool has_usage, over, ending;
 	/* Chat */
 	enum { THINK_FIRST, THINK_INSIDE, THINK_OVER } think; /* of <think>...</think> in front of the text */
 	struct buf held;                                      /* what may be one of these tags, or a part of it */
 	struct buf details;                                   /* reasoning_details, with commas between them */
-	uint64_t answer_bytes;                                /* so far */
+	struct buf signed_blocks; /* thinking_blocks, the same; those before signed_n are whole */
+	size_t signed_n;
+	uint64_t answer_bytes; /* so far */
 };
 
 void wire_stream_init(struct wire_stream *s, const struct wire_form *form, struct answer *answer,
@@ -203,7 +212,7 @@ void wire_stream_init(struct wire_stream *s, const struct wire_form *form, struc
 void wire_stream_feed(struct wire_stream *s, const char *p, size_t n); /* after a failure it does nothing */
 /* A non-streamed answer, one JSON object. False: not an answer. */
 bool wire_stream_whole(struct wire_stream *s, struct str json);
-/* The end of the stream: closes an answer that has a stop reason. */
+/* The end of the stream: takes an event that lacks its blank line, and closes an answer that has a stop reason. */
 void wire_stream_end(struct wire_stream *s);
 void wire_stream_release(struct wire_stream *s);
 

@@ -100,7 +100,7 @@ struct str wire_description(struct wire_writer *w, const struct json *block)
 
 /* ---- seals ------------------------------------------------------------------------------------------------------- */
 
-bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struct str *ret_origin, struct str *ret_rest)
+bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struct wire_seal *ret)
 {
 	AUTO_BUF struct buf list = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -120,8 +120,8 @@ bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struc
 		struct str origin = str_cut(&rest, ':');
 		if (origin.n != WIRE_ORIGIN || !rest.p)
 			continue;
-		*ret_origin = arena_str(&w->out->arena, origin);
-		*ret_rest = arena_str(&w->out->arena, rest);
+		*ret = (struct wire_seal){ arena_str(&w->out->arena, origin), arena_str(&w->out->arena, rest),
+					   arena_str(&w->out->arena, wire_raw(json_get(b, "thinking"))) };
 		*at = i + 1;
 		return true;
 	}
@@ -282,7 +282,7 @@ static struct str piece_at(struct wire_body *b, const struct translation *part, 
 {
 	const struct wire_form *form = b->form;
 	struct str piece = part->pieces[at];
-	const char *end = NULL;
+	const char *end = NULL, *instead = "";
 
 	*ret_count = 1;
 	if (piece.p == seal_end)
@@ -291,21 +291,26 @@ static struct str piece_at(struct wire_body *b, const struct translation *part, 
 		*ret_count = 2;
 		return STR("");
 	}
-	if (piece.p == seal_mark)
+	if (piece.p == seal_mark) {
 		end = seal_end;
-	else if (piece.p == form->image_open && b->quirks & CHAT_NO_IMAGES)
+	} else if (piece.p == form->image_open && b->quirks & CHAT_NO_IMAGES) {
 		end = form->image_close;
+		instead = form->image_instead;
+	} else if (piece.p == form->document_open && b->quirks & WIRE_NO_DOCUMENTS) {
+		end = form->document_close;
+		instead = form->document_instead;
+	}
 	if (!end)
 		return form->piece ? form->piece(b, part, at, ret_count) : piece;
 	while (part->pieces[at + *ret_count - 1].p != end)
 		++*ret_count;
-	return str_from(end == seal_end ? "" : form->image_instead);
+	return str_from(instead);
 }
 
 static uint64_t part_size(struct wire_body *b, const struct translation *part)
 {
-	const unsigned rewriting =
-		CHAT_NO_IMAGES | CHAT_ANSWER_BETWEEN | CHAT_SHORT_IDS | CHAT_ECHO | CHAT_MARKS | CHAT_ECHO_PARTS;
+	const unsigned rewriting = CHAT_NO_IMAGES | WIRE_NO_DOCUMENTS | CHAT_ANSWER_BETWEEN | CHAT_SHORT_IDS |
+				   CHAT_MARKS | CHAT_ECHO_PARTS;
 	uint64_t size = 0;
 
 	if (!part->optional && !(b->quirks & rewriting))

@@ -245,10 +245,10 @@ static int on_sse(void *data, struct str name, struct str payload)
 	if (s->answer->failure.kind || s->over || (s->form->skips && s->form->skips(name)))
 		return 0;
 	if (!str_is(str_trim(payload), "[DONE]")) {
-		if (json_parse(&s->reader, payload.p, payload.n, &event, &err) < 0)
-			wire_error(s, err.text);
-		else
+		if (json_parse(&s->reader, payload.p, payload.n, &event, &err) == 0)
 			s->form->take(s, event);
+		else if (!s->ending)
+			wire_error(s, err.text);
 		arena_reset(&s->scratch);
 	} else if (s->answer->started && s->form == &form_chat) {
 		chat_stop(s, STR("stop")); /* where the server forgot to say it */
@@ -291,6 +291,9 @@ bool wire_stream_whole(struct wire_stream *s, struct str json)
 
 void wire_stream_end(struct wire_stream *s)
 {
+	/* The last event may lack its blank line: it counts if it is whole. */
+	s->ending = true;
+	wire_stream_feed(s, "\n\n", 2);
 	if (s->stop_reason && !s->answer->failure.kind)
 		wire_close(s);
 }
@@ -312,4 +315,5 @@ void wire_stream_release(struct wire_stream *s)
 	buf_release(&s->refusal);
 	buf_release(&s->held);
 	buf_release(&s->details);
+	buf_release(&s->signed_blocks);
 }

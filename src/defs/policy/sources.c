@@ -55,6 +55,13 @@ int services_agent_sources(struct services *sv, struct arena *a, struct catalog_
 	return 0;
 }
 
+void catalog_sources_hold(struct catalog_sources *sources, struct arena *a, const struct settings *settings)
+{
+	AUTO_FREE char *root = settings_trusted(settings) ? NULL : realpath(trust_folder(a, sources->cwd), NULL);
+
+	sources->held_in = root ? arena_strdup(a, root) : NULL;
+}
+
 /* For --debug. */
 static void log_agents(struct services *sv, const struct catalog_sources *sources, const struct catalog *found)
 {
@@ -89,19 +96,19 @@ int services_agents(struct services *sv, struct arena *a, struct catalog **ret_r
 	struct settings *settings = NULL;
 	int status = services_agent_sources(sv, a, &sources, err);
 
-	if (status == 0 && !plugins) {
+	if (status == 0 && (!plugins || !sv->policy.settings))
 		status = services_settings(sv, &settings, err);
-		if (status == 0)
-			status = services_find_plugins(sv, settings, &plugins, err);
-		settings_unref(settings);
-	}
+	if (status == 0 && !plugins)
+		status = services_find_plugins(sv, settings, &plugins, err);
 	if (status == 0) {
+		catalog_sources_hold(&sources, a, settings ? settings : sv->policy.settings);
 		sources.plugins = plugin_list_agents(plugins, a, &sources.plugin_count);
 		status = agent_registry_new(&sources, ret_registry, err);
 	}
 	if (status == 0)
 		log_agents(sv, &sources, *ret_registry);
 	plugin_list_unref(plugins);
+	settings_unref(settings);
 	return status;
 }
 

@@ -17,6 +17,8 @@ void policy_warn_hooks(const struct settings *s, settings_warn_fn *warn, void *d
 int services_state_file(struct services *sv, struct arena *a, const char **ret_path,
 			struct err *err); /* .claude.json */
 int services_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);
+/* Links of a project that is not trusted stay inside of it. */
+void catalog_sources_hold(struct catalog_sources *sources, struct arena *a, const struct settings *settings);
 /* Whether main agents coordinate workers: a session that is resumed stays what it was. */
 bool policy_coordinates(const struct services *sv);
 int services_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err);

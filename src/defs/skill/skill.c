@@ -149,8 +149,7 @@ static void add_pattern(struct definition_reader *r, struct str pattern)
 	gitignore_add(&s->path_rules, pattern);
 }
 
-/* A command has no such field: it is always available by its name. A text is split at commas, but not inside braces:
- * `src/{a,b}/x, y` is two patterns. */
+/* A command has no such field: it is always available by its name. */
 static void read_paths(struct definition_reader *r, const struct json *value, void *at)
 {
 	static const char expected[] = "paths: expected patterns of files; other values are ignored";
@@ -159,17 +158,9 @@ static void read_paths(struct definition_reader *r, const struct json *value, vo
 	if (((struct skill *)r->d)->is_command) {
 		definition_note(r, DIAGNOSTIC_NOTE, "paths: has no effect in a command");
 	} else if (json_is(value, JSON_STRING)) {
-		struct str text = json_str(value, &r->scratch);
-		size_t start = 0;
-		int depth = 0;
-		for (size_t i = 0; i < text.n; i++) {
-			depth += (text.p[i] == '{') - (text.p[i] == '}');
-			if (text.p[i] != ',' || depth > 0)
-				continue;
-			add_pattern(r, (struct str){ text.p + start, i - start });
-			start = i + 1;
-		}
-		add_pattern(r, str_tail(text, start));
+		struct str rest = json_str(value, &r->scratch), pattern;
+		while (glob_cut(&rest, &pattern))
+			add_pattern(r, pattern);
 	} else if (json_is(value, JSON_ARRAY)) {
 		for (const struct json *v = json_first(value); v; v = json_next(value, v)) {
 			if (json_is(v, JSON_STRING))
@@ -180,14 +171,6 @@ static void read_paths(struct definition_reader *r, const struct json *value, vo
 	} else if (value && !json_is(value, JSON_NULL)) {
 		definition_note(r, DIAGNOSTIC_WARNING, "%s", expected);
 	}
-}
-
-bool skill_wants_path(const struct skill *s, struct str path)
-{
-	for (size_t n = 0; n < path.n; n++)
-		if (path.p[n] == '/' && gitignore_match(&s->path_rules, (struct str){ path.p, n }, true) == IGNORE_DROP)
-			return true;
-	return gitignore_match(&s->path_rules, path, false) == IGNORE_DROP;
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */

@@ -53,8 +53,5 @@ static inline void skill_unref(struct skill *s)
 	definition_unref(s ? &s->common : NULL);
 }
 
-/* path is relative to the directory that the patterns are about. True if it or a directory above it fits one of them. */
-bool skill_wants_path(const struct skill *s, struct str path);
-
 /* Letters, digits, '-', '_' and '.', 1 to 100 of them: a name that can be typed behind a slash. */
 bool skill_name_is_good(struct str name);

@@ -47,7 +47,7 @@ void agents_remove(struct agents *a, const char *id)
 	while (*at != gone)
 		at = &(*at)->next;
 	*at = gone->next;
-	a->running -= !gone->ended_ms;
+	a->running -= !gone->ended_ms && !gone->waits;
 	a->asking -= gone->asks;
 	row_free(gone);
 }
@@ -99,15 +99,23 @@ bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 		buf_clear(&r->last_tool);
 		render_line(&r->last_tool, str_from(cadre_event_detail(e, CADRE_DETAIL_LAST_TOOL)));
 	}
+	if (kind == CADRE_MEMBER_STATE && !r->ended_ms) {
+		a->running += r->waits;
+		free(r->state);
+		r->state = harmless(cadre_event_detail(e, CADRE_DETAIL_STATE));
+		r->waits = strcmp(r->state, "running") != 0;
+		a->running -= r->waits;
+	}
 	if (kind == CADRE_AGENT_ENDED && !r->ended_ms) {
 		agents_set_asking(a, r->id, false);
-		a->running--;
+		a->running -= !r->waits;
+		free(r->state);
 		r->ended_ms = now_ms;
 		a->recent_until_ms = now_ms + AGENTS_RECENT_MS;
 		r->failed = cadre_event_is_error(e);
 		r->state = harmless(cadre_event_detail(e, CADRE_DETAIL_STATE));
 	}
-	return counts || kind == CADRE_AGENT_STARTED;
+	return counts || kind == CADRE_AGENT_STARTED || kind == CADRE_MEMBER_STATE;
 }
 
 void agents_set_asking(struct agents *a, const char *id, bool asks)
@@ -126,7 +134,7 @@ const struct agent_row *agents_shown(const struct agents *a, size_t index, int64
 		for (const struct agent_row *r = a->first; r; r = r->next) {
 			if (r->ended_ms && r->ended_ms + AGENTS_RECENT_MS <= now_ms)
 				continue;
-			if ((r->asks ? 0 : r->ended_ms ? 2 : 1) == pass && !index--)
+			if ((r->asks ? 0 : r->ended_ms || r->waits ? 2 : 1) == pass && !index--)
 				return r;
 		}
 	return NULL;

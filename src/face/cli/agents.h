@@ -9,10 +9,10 @@ struct agent_row {
 	struct agent_row *next;  /* parents before their children */
 	char *id, *title, *type; /* harmless text */
 	char *parent, *model, *worktree, *team, *name, *colour;
-	int64_t depth, turns, tokens, cost_micros, started_ms, ended_ms; /* ended_ms 0: it runs */
+	int64_t depth, turns, tokens, cost_micros, started_ms, ended_ms; /* ended_ms 0: it has not ended */
 	struct buf last_tool;
-	bool asks, failed;
-	char *state; /* how it ended */
+	bool asks, failed, waits; /* waits: a member of a team, between two runs */
+	char *state;              /* how it ended; of one that waits: idle or failed */
 };
 
 struct agents {

@@ -62,11 +62,17 @@ void tree_view_draw(struct tree_view *t, struct buf *out, unsigned columns)
 
 /* ---- in words ---------------------------------------------------------------------------------------------------- */
 
+/* A member of a team by its name, as the others speak to it; another agent by its task */
+static const char *called(const struct cadre_event *e)
+{
+	return cadre_event_detail(e, cadre_event_detail(e, CADRE_DETAIL_TEAM)[0] ? CADRE_DETAIL_NAME
+										 : CADRE_DETAIL_DESCRIPTION);
+}
+
 void agent_title(struct buf *out, const struct cadre_event *e)
 {
 	if (cadre_event_agent(e)[0])
-		buf_addf(out, "agent \"%s\" (%s)", cadre_event_detail(e, CADRE_DETAIL_DESCRIPTION),
-			 cadre_event_detail(e, CADRE_DETAIL_TYPE));
+		buf_addf(out, "agent \"%s\" (%s)", called(e), cadre_event_detail(e, CADRE_DETAIL_TYPE));
 }
 
 void agent_note(struct buf *out, const struct cadre_event *e)
@@ -74,12 +80,11 @@ void agent_note(struct buf *out, const struct cadre_event *e)
 	long long turns = (long long)cadre_event_figure(e, CADRE_FIGURE_TURNS);
 
 	if (cadre_event_kind(e) == CADRE_AGENT_STARTED) {
-		buf_addf(out, "Agent \"%s\" begins (%s)", cadre_event_detail(e, CADRE_DETAIL_DESCRIPTION),
-			 cadre_event_detail(e, CADRE_DETAIL_TYPE));
+		buf_addf(out, "Agent \"%s\" begins (%s)", called(e), cadre_event_detail(e, CADRE_DETAIL_TYPE));
 		return;
 	}
-	buf_addf(out, "Agent \"%s\" %s (%lld turn%s, ", cadre_event_detail(e, CADRE_DETAIL_DESCRIPTION),
-		 cadre_event_detail(e, CADRE_DETAIL_END), turns, turns == 1 ? "" : "s");
+	buf_addf(out, "Agent \"%s\" %s (%lld turn%s, ", called(e), cadre_event_detail(e, CADRE_DETAIL_END), turns,
+		 turns == 1 ? "" : "s");
 	buf_addcount(out, cadre_event_figure(e, CADRE_FIGURE_TOKENS));
 	buf_addstr(out, " tokens, ");
 	buf_addspan(out, cadre_event_figure(e, CADRE_FIGURE_MS));

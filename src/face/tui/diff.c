@@ -148,10 +148,13 @@ static void show_diff(struct tui *t, struct str output, bool ok)
 
 void diff_open(struct tui *t)
 {
-	static const char *const argv[] = { "/bin/sh", "-c",
-					    "git diff HEAD; git ls-files --others --exclude-standard | "
-					    "sed 's/^/new file: /'",
-					    NULL };
+	static const char *const argv[] = {
+		"/bin/sh", "-c",
+		"git -c core.fsmonitor=false --no-pager diff --no-ext-diff --no-textconv HEAD; "
+		"git -c core.fsmonitor=false ls-files --others --exclude-standard | "
+		"sed 's/^/new file: /'",
+		NULL
+	};
 
 	job_program(t, argv, show_diff);
 }

@@ -29,7 +29,10 @@ void rows_cut(struct tui *t, struct styled *s)
 void rows_add_agent(struct tui *t, const struct agent_row *r, bool folded)
 {
 	struct styled *row = rows_add(t);
-	enum tui_mark mark = r->asks ? MARK_ASKS : !r->ended_ms ? MARK_RUNS : r->failed ? MARK_FAILED : MARK_DONE;
+	enum tui_mark mark = r->asks                     ? MARK_ASKS
+			     : !r->ended_ms && !r->waits ? MARK_RUNS
+			     : r->failed                 ? MARK_FAILED
+							 : MARK_DONE;
 	AUTO_BUF struct buf b = { 0 };
 
 	styled_addf(row, look_of_colour(r->colour), "%*s%s%s %s ", (int)MIN(r->depth, (int64_t)6) * 2, "",
@@ -46,7 +49,7 @@ void rows_add_agent(struct tui *t, const struct agent_row *r, bool folded)
 	styled_add(row, LOOK_DIM, buf_str(&b));
 	if (r->asks)
 		styled_add(row, LOOK_YELLOW, STR("  asks"));
-	else if (r->ended_ms)
+	else if (r->ended_ms || r->waits)
 		styled_addf(row, LOOK_DIM, "  %s", r->state);
 	else if (r->last_tool.n) {
 		styled_add(row, LOOK_DIM, STR("  "));

@@ -94,7 +94,7 @@ static const struct agent_row *sum_group(const struct page *p, const struct agen
 		if (!is_shown(p, at))
 			continue;
 		ret->group++;
-		ret->running += !at->ended_ms;
+		ret->running += !at->ended_ms && !at->waits;
 		ret->asking += at->asks;
 		ret->tokens += at->tokens;
 		ret->cost_micros += at->cost_micros;
@@ -259,7 +259,7 @@ static void roster_show(struct tui *t, const char *id)
 		return;
 	}
 	buf_addf(&path, STR_FMT "/subagents/agent-%s.jsonl", (int)session.n - 6, session.p, r->id);
-	buf_addf(&title, "%s %s  %s  %s%s%s%s%s", r->type, r->title, r->id, r->ended_ms ? r->state : "runs",
+	buf_addf(&title, "%s %s  %s  %s%s%s%s%s", r->type, r->title, r->id, r->ended_ms || r->waits ? r->state : "runs",
 		 r->model[0] ? "  model " : "", r->model, r->worktree[0] ? "  worktree " : "", r->worktree);
 	page_open_transcript(t, title.p, path.p);
 }

@@ -3,7 +3,7 @@
  *
  *     EVENT(NAME, name, subject, fields, flags, types, refusal, timeout_ms)    struct hook_event_info explains them
  *
- * How to add one: a row here, the call that runs its hooks (agent_run_hooks or agent_notify_hooks, agents/agent/hooks.h), a scenario in
+ * How to add one: a row here, the call that runs its hooks (agent_run_hooks or agent_notify_hooksf, agents/agent/hooks.h), a scenario in
  * tests/scenarios/hooks, a line in docs/hooks.md. */
 
 EVENT(SESSION_START, "SessionStart", "source",

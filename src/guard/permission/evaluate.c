@@ -333,7 +333,7 @@ void permission_explain(const struct permission *p, struct tool_use use, enum pe
 	deny_unanswerable(&ev);
 	if (ret->decision == PERMISSION_ALLOW)
 		buf_clear(&ret->reason);
-	if (ev.file.target && !(ev.subject->flags & TOOL_LISTS_NAMES)) {
+	if (ev.file.target) {
 		ret->file = xstrdup(ev.file.path);
 		ret->file_target = xstrdup(ev.file.target);
 	}

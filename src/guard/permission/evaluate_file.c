@@ -89,6 +89,19 @@ bool eval_is_working_dir(struct evaluation *ev, const struct resolved_path *file
 	return true;
 }
 
+/* Where a loop of links leads is not known. */
+bool eval_is_protected(struct evaluation *ev, const struct resolved_path *file)
+{
+	const char *const paths[] = { file->path, file->target };
+
+	if (eval_is_memory(ev, file))
+		return false;
+	for (size_t i = 0; i < COUNT_OF(paths); i++)
+		if (!paths[i] || path_is_protected(paths[i]) || permission_is_own(ev->p, paths[i]))
+			return true;
+	return false;
+}
+
 /* Also what earlier calls left for this agent; the output file of an agent in the background is its transcript. */
 bool eval_may_read(struct evaluation *ev, const struct resolved_path *file)
 {
@@ -173,11 +186,7 @@ static const char *file_plans(struct evaluation *ev)
 
 static const char *file_danger(struct evaluation *ev, bool *ret_critical)
 {
-	const char *target = ev->file.target;
-
-	if (!ev->edits || eval_is_memory(ev, &ev->file) || ev->is_plan)
-		return NULL;
-	if (!path_is_protected(ev->file.path) && target && !path_is_protected(target))
+	if (!ev->edits || ev->is_plan || !eval_is_protected(ev, &ev->file))
 		return NULL;
 	return arena_printf(&ev->arena, "%s is a sensitive file: it needs approval each time.", ev->file.path);
 }

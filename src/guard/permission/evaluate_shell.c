@@ -519,8 +519,7 @@ static const char *shell_danger(struct evaluation *ev, bool *ret_critical)
 	}
 	for (size_t i = 0; i < k->file_count; i++) {
 		const struct operand *o = &k->files.list[i];
-		if (writes_file(o) && !eval_is_memory(ev, &o->file) &&
-		    (path_is_protected(o->file.path) || (o->file.target && path_is_protected(o->file.target))))
+		if (writes_file(o) && eval_is_protected(ev, &o->file))
 			return arena_printf(&ev->arena, "%s is a sensitive file: it needs approval each time.",
 					    o->file.path);
 	}
@@ -528,8 +527,7 @@ static const char *shell_danger(struct evaluation *ev, bool *ret_critical)
 		shell_find_mentions(ev);
 	for (size_t i = 0; i < k->mentions.count; i++) {
 		const struct mention *m = &k->mentions.list[i];
-		if (m->writes && !eval_is_memory(ev, &m->file) &&
-		    (path_is_protected(m->file.path) || (m->file.target && path_is_protected(m->file.target))))
+		if (m->writes && eval_is_protected(ev, &m->file))
 			return arena_printf(&ev->arena, "%s is a sensitive file: it needs approval each time.",
 					    m->file.path);
 	}

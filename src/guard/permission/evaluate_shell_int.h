@@ -66,9 +66,3 @@ const struct rule *shell_any_path_rule(const struct rule_set *set, enum rule_lis
 
 /* evaluate_shell_pass.c: runs without a question, decided */
 bool shell_passes(struct evaluation *ev);
-
-/* ---- repository.c: may git be believed to read only? Its configuration in a directory names programs that it runs. */
-
-/* Why git may run something in cwd, for people; NULL: nothing that the environment of such commands does not switch off
- * (tools/shell/shell_set.c). root: where the session started. trusted: the user trusts that folder, and so its configuration. */
-const char *repository_runs(struct arena *a, const char *cwd, const char *root, bool trusted);

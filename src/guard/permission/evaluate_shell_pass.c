@@ -4,6 +4,7 @@
 #include "guard/permission/evaluate_shell_int.h"
 #include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
+#include "lib/git/git_config.h"
 #include "lib/io/dir.h"
 
 /* How the commands of a text passed, together */
@@ -64,9 +65,17 @@ static bool is_tame_glob(const struct operand *o)
 	return !found;
 }
 
+struct moved_tree {
+	const struct permission *permission;
+	const char *dir;
+};
+
 static bool is_protected_below(void *data, const char *path)
 {
-	return path_is_protected(path + strlen(data)); /* what stands before it is not copied */
+	const struct moved_tree *t = data;
+
+	/* What stands before it is not copied. */
+	return path_is_protected(path + strlen(t->dir)) || permission_is_own(t->permission, path);
 }
 
 /* What a command of the mode does with this file. A directory that is copied or moved stands for all that it holds. */
@@ -76,8 +85,8 @@ static bool pass_operand(struct evaluation *ev, const struct operand *o, bool ed
 
 	if (!good || o->use != OPERAND_WRITE || !(str_is(c->words[0].text, "cp") || str_is(c->words[0].text, "mv")))
 		return good;
-	char *dir = arena_strdup(&ev->arena, o->file.target);
-	return tree_search(&ev->arena, dir, true, is_protected_below, dir) == TREE_HAS_NONE;
+	struct moved_tree t = { ev->p, o->file.target };
+	return tree_search(&ev->arena, t.dir, true, is_protected_below, &t) == TREE_HAS_NONE;
 }
 
 /* Each file that a glob matches now must pass; what it matches when the command runs is held by the kernel. */
@@ -128,7 +137,7 @@ static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struc
 		return false;
 	const struct tool_env *env = ev->use.env;
 	const char *runs = git && env && env->cwd
-				   ? repository_runs(&ev->arena, env->cwd, env->root, permission_main(ev->p)->trusted)
+				   ? git_config_runs(&ev->arena, env->cwd, env->root, permission_main(ev->p)->trusted)
 				   : NULL;
 	if (runs) {
 		buf_addf(&ev->v->reason, "git may run a program here: %s. ", runs);

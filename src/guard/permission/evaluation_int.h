@@ -72,6 +72,7 @@ const struct rule *eval_find_path_rule(struct evaluation *ev, const struct rule_
 const struct rule *eval_allows_path(struct evaluation *ev, bool edits, const struct resolved_path *file);
 /* Inside the working directories of the agent and of all above it. */
 bool eval_is_working_dir(struct evaluation *ev, const struct resolved_path *file);
+bool eval_is_protected(struct evaluation *ev, const struct resolved_path *file);
 /* There, or in the results of earlier calls, or by a rule. */
 bool eval_may_read(struct evaluation *ev, const struct resolved_path *file);
 const char *eval_outside_worktree(struct evaluation *ev, const struct resolved_path *file); /* why, or NULL */

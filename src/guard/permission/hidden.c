@@ -29,7 +29,7 @@ static bool has_any(const struct rule_set *set)
 	return false;
 }
 
-struct hidden_files *hidden_files_find(const struct tool_env *env, const char *root)
+struct hidden_files *hidden_files_find_at(const struct tool_env *env, const char *root, const char *target)
 {
 	const struct rule_walk all = { .owner = env->permission, .list = RULE_DENY };
 	size_t count = 0;
@@ -67,7 +67,7 @@ struct hidden_files *hidden_files_find(const struct tool_env *env, const char *r
 			h->worktrees[n++] =
 				(struct permission){ .write_root = arena_strdup(&h->arena, p->write_root),
 						     .main_checkout = arena_strdup(&h->arena, p->main_checkout) };
-	const char *target = resolved_path_find(&h->arena, "/", str_from(root)).target;
+	target = target ? arena_strdup(&h->arena, target) : resolved_path_find(&h->arena, "/", str_from(root)).target;
 	h->target = target && strcmp(target, root) != 0 ? target : NULL;
 	if (h->target && !h->target[1])
 		h->target = ""; /* the root of the file system, which is its own slash */

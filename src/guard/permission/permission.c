@@ -264,6 +264,26 @@ bool permission_names_host(const struct permission *p, struct str host)
 	return false;
 }
 
+/* Worktrees are made to be written, also if the configuration is that of a project; so is a working directory that lies somewhere
+ * below the configuration. */
+bool permission_is_own(const struct permission *p, const char *path)
+{
+	const struct permission *of_main = permission_main(p);
+	const char *const *dirs = of_main->own_dirs;
+	struct str below;
+
+	for (; dirs && *dirs; dirs++) {
+		struct str unused;
+		bool around = of_main->root && path_relative(of_main->root, *dirs, &below) && below.n;
+		if (!path_relative(path, *dirs, &below) || (around && path_relative(path, of_main->root, &unused)))
+			continue;
+		struct str first = str_cut(&below, '/');
+		if (!str_is(first, "worktrees") || !below.n)
+			return true;
+	}
+	return false;
+}
+
 const char *permission_main_path(const struct permission *p, struct arena *a, const char *path)
 {
 	struct str relative;

@@ -59,6 +59,8 @@ struct permission {
 	struct rule_set *own;      /* added since: command line, answers, limits of birth. Owned; NULL: none */
 	struct permission_grant *grants;         /* owned; newest first */
 	struct permission_narrowing *narrowings; /* of the main agent, for all of the session; owned */
+	const char *const
+		*own_dirs; /* of the main agent: cadre's configuration, see permission_is_own(). Borrowed; NULL: none */
 
 	/* A child's; set by permission_derive() */
 	const struct permission *parent; /* borrowed: outlives the child; NULL: the main agent */
@@ -155,6 +157,10 @@ static inline bool permission_can_ask(const struct permission *p)
 	return p->can_ask;
 }
 
+/* A file of cadre's own configuration, whatever that directory is called: as protected as those that are known by their names
+ * (path_is_protected()). path is absolute. */
+bool permission_is_own(const struct permission *p, const char *path);
+
 /* A deny rule in the line is about every use of the tool, so that it is not offered. */
 bool permission_hides(const struct permission *p, const struct tool *tool);
 /* The same, with rules that hold for a turn. */
@@ -242,7 +248,12 @@ const char *permission_suggest(struct arena *a, const struct permission *p, stru
 struct hidden_files;
 
 /* What is hidden below root (absolute) from the agent whose env this is. Returns owned; NULL: nothing is. */
-struct hidden_files *hidden_files_find(const struct tool_env *env, const char *root);
+struct hidden_files *hidden_files_find_at(const struct tool_env *env, const char *root,
+					  const char *target); /* where root leads; NULL: where it leads now */
+static inline struct hidden_files *hidden_files_find(const struct tool_env *env, const char *root)
+{
+	return hidden_files_find_at(env, root, NULL);
+}
 void hidden_files_free(struct hidden_files *h);
 /* path begins with root. Of a directory that is hidden all below it is, too. h may be NULL. */
 bool hidden_files_has(const struct hidden_files *h, const char *path);

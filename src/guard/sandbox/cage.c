@@ -57,7 +57,7 @@ static struct sandbox *cage_with_wishes(struct sandbox *s, const struct child_wi
 		return NULL;
 	}
 	buf_addf(&temp, "%s-%u", s->temp_dir, count);
-	struct sandbox *cage = sandbox_new(&(struct sandbox_options){ s->loop, s->config_dir, temp.p });
+	struct sandbox *cage = sandbox_new(&(struct sandbox_options){ s->loop, s->config_dir, temp.p, s->spawner });
 	sandbox_use_policy(cage, policy);
 	cage->cage_key = key;
 	key = (struct buf){ 0 };

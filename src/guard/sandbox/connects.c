@@ -377,8 +377,15 @@ static void on_call(uv_poll_t *handle, int status, int events)
 	/* Asked again: libuv says readable at a hang-up too, and to receive would block for ever then. */
 	(void)poll(&now, 1, 0);
 	if (status == 0 && now.revents & POLLIN) {
-		if (ioctl(w->fd, SECCOMP_IOCTL_NOTIF_RECV, &req) == 0 && w->all->sandbox)
-			serve(w->all, w->fd, &req);
+		struct sandbox *s = w->all->sandbox;
+		if (ioctl(w->fd, SECCOMP_IOCTL_NOTIF_RECV, &req) == 0 && s) {
+			bool connects =
+				req.data.nr == SYS_connect && seccomp_error(req.data.arch, req.data.nr) == EPERM;
+			if (s->trace && !connects)
+				trace_serve(s, w->fd, &req);
+			else
+				serve(w->all, w->fd, &req);
+		}
 	} else if (status < 0 || now.revents & (POLLHUP | POLLERR | POLLNVAL)) {
 		uv_close((uv_handle_t *)handle, on_watch_closed); /* no process has this filter any more */
 	}

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "lib/match/glob.h"
 #include "guard/permission/permission.h"
@@ -170,6 +171,21 @@ static bool is_lifted(const struct find *f, const char *path)
 	return false;
 }
 
+/* These make git take hooks and configuration from elsewhere, in the checkout that has this administrative directory. */
+static void add_worktree_admins(struct find *f, const char *git_dir)
+{
+	static const char *const names[] = { "commondir", "gitdir", "config.worktree" };
+	const char *admins = path_join(f->arena, git_dir, "worktrees");
+	AUTO_DIR DIR *d = opendir(admins);
+
+	for (struct dirent *e; (e = dir_next(d));)
+		for (size_t i = 0; i < COUNT_OF(names); i++) {
+			const char *path = arena_printf(f->arena, "%s/%s/%s", admins, e->d_name, names[i]);
+			if (file_exists(path))
+				paths_add(f->found, f->arena, path);
+		}
+}
+
 static enum find_answer judge_protected(struct find *f, const char *path, bool is_dir)
 {
 	static const char *const git_parts[] = { "hooks",     "config",          "config.worktree",
@@ -185,6 +201,7 @@ static enum find_answer judge_protected(struct find *f, const char *path, bool i
 		return FIND_TAKE;
 	/* Git runs what these name; the rest of a .git it must write. */
 	add_hooks_path(f, path);
+	add_worktree_admins(f, path);
 	bool own = f->profile->git_config && !strcmp(path, path_join(f->arena, f->root, ".git"));
 	for (size_t i = 0; i < COUNT_OF(git_parts); i++) {
 		if (own && !strcmp(git_parts[i], "config"))
@@ -194,6 +211,21 @@ static enum find_answer judge_protected(struct find *f, const char *path, bool i
 			paths_add(f->found, f->arena, part);
 	}
 	return FIND_SKIP;
+}
+
+/* A directory with these is a repository for git, without a .git: what git runs stands in the directory itself. HEAD is taken too, so
+ * that one which appears is one no longer. */
+static void add_bare(struct find *f, const char *root)
+{
+	static const char *const marks[] = { "HEAD", "objects", "refs" };
+	static const char *const parts[] = { "HEAD", "hooks", "config", "config.worktree", "commondir" };
+
+	for (size_t i = 0; i < COUNT_OF(marks); i++)
+		if (!file_exists(path_join(f->arena, root, marks[i])))
+			return;
+	for (size_t i = 0; i < COUNT_OF(parts) && !file_exists(path_join(f->arena, root, ".git")); i++)
+		if (file_exists(path_join(f->arena, root, parts[i])))
+			paths_add(f->found, f->arena, path_join(f->arena, root, parts[i]));
 }
 
 int find_protected(struct paths *found, struct arena *a, const struct tool_env *env, const char *root,
@@ -216,6 +248,14 @@ int find_protected(struct paths *found, struct arena *a, const struct tool_env *
 	for (const struct permission *up = env->permission; up; up = up->parent)
 		path_anchors_add(&f.anchors, a, up->root);
 	find_walk(&f, AT_FDCWD, root, root, 1);
+	add_bare(&f, root);
+	/* cadre's own configuration may have any name and depth. */
+	const struct permission *of_main = env->permission;
+	while (of_main && of_main->parent)
+		of_main = of_main->parent;
+	for (const char *const *own = of_main ? of_main->own_dirs : NULL; own && *own; own++)
+		if (path_is_inside(*own, root) && file_exists(*own))
+			paths_add(found, a, *own);
 	if (found->count - before > FIND_HIDDEN_MAX)
 		return err_set(err, ERR_LIMIT, "there are more than %d protected files in %s", FIND_HIDDEN_MAX, root);
 	return 0;

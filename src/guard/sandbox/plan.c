@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
-#include "lib/io/landlock.h"
+#include "lib/confine/landlock.h"
 #include "guard/permission/resolved_path.h"
 #include "guard/sandbox/sandbox_int.h"
 
@@ -132,6 +132,8 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 		paths_add(&reads, a, cell_proc(held->confine.cell));
 	if (held->confine.cell && p->hold == HOLD_INSIDE)
 		paths_add(&dirs, a, cell_shm(held->confine.cell));
+	if (held->confine.cell)
+		paths_add(&files, a, cell_pts(held->confine.cell)); /* NULL adds nothing: a view */
 	if (held->confine.cell && s->policy && s->policy->nested_user_namespaces)
 		paths_add(&files, a, cell_proc(held->confine.cell)); /* rights of files, below it */
 	for (const char *const *d = held->confine.cell && s->policy ? s->policy->devices : NULL; d && *d; d++)
@@ -178,6 +180,7 @@ static int plan_placeholders(struct sandbox *s, struct confine *c, bool whole, s
 		if (fd < 0 || fchmod(fd, 0) < 0 || (root && fchown(fd, CELL_NOBODY, CELL_NOBODY) < 0))
 			return err_set(err, ERR_IO, "cannot make %s: %m", path.p);
 		s->empty_file = buf_take(&path, NULL);
+		sandbox_own_path(s, s->empty_file);
 	}
 	if (!s->empty_dir) {
 		AUTO_BUF struct buf path = { 0 };
@@ -186,6 +189,7 @@ static int plan_placeholders(struct sandbox *s, struct confine *c, bool whole, s
 		    (root && lchown(path.p, CELL_NOBODY, CELL_NOBODY) < 0))
 			return err_set(err, ERR_IO, "cannot make %s: %m", path.p);
 		s->empty_dir = buf_take(&path, NULL);
+		sandbox_own_path(s, s->empty_dir);
 	}
 	c->empty_file = s->empty_file;
 	c->empty_dir = s->empty_dir;
@@ -241,7 +245,9 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 					  : !supervised                                    ? filters[p->hold]
 					  : s->policy && s->policy->nested_user_namespaces ? FILTER_NESTED
 											   : FILTER_SUPERVISED);
-		held->confine.listener_to = supervised ? connects_fd(s->connects) : 0;
+		if (s->trace && !s->connects) /* no cell: nothing connects, and the observer needs a listener */
+			s->connects = connects_new(s, -1);
+		held->confine.listener_to = supervised || s->trace ? connects_fd(s->connects) : 0;
 		rc = plan_ruleset(s, held, err);
 	}
 	if (lacks_wall("seccomp")) {

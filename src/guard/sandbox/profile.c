@@ -480,14 +480,21 @@ static void add_hidden(struct profile *p, struct arena *a, const struct profile_
 	paths_add(parts ? &p->emptied : &p->hides, a, path);
 }
 
-/* Who reaches the socket of a session can stop it and its agents (product/observe/control_socket.c). */
-static void find_control_sockets(struct paths *found, struct arena *a)
+/* Who reaches the socket of a session can stop its agents and speak to them as the user (product/observe/control_socket.c). Sessions
+ * with another environment have theirs elsewhere. make: one that does not exist yet would not be hidden from a command that runs
+ * when it appears, and nothing else keeps that from sockets. */
+static void find_control_sockets(struct paths *found, struct arena *a, bool make)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *const places[] = { runtime && runtime[0] == '/' ? path_join(a, runtime, "cadre") : NULL,
+				       arena_printf(a, "/run/user/%u/cadre", (unsigned)getuid()),
+				       arena_printf(a, "/tmp/cadre-%u", (unsigned)getuid()) };
 
-	if (runtime && runtime[0] == '/')
-		paths_add(found, a, arena_printf(a, "%s/cadre", runtime));
-	paths_add(found, a, arena_printf(a, "/tmp/cadre-%u", (unsigned)getuid()));
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		if (places[i] && make)
+			(void)mkdir(places[i], 0700);
+		paths_add(found, a, places[i]);
+	}
 }
 
 static int profile_hide(struct profile *p, struct arena *a, const struct profile_facts *f, struct err *err)
@@ -504,7 +511,7 @@ static int profile_hide(struct profile *p, struct arena *a, const struct profile
 		paths_add(&found, a, path_join(a, f->config_dir, own[i]));
 	if (f->home)
 		paths_add(&found, a, path_join(a, f->home, ".claude.json"));
-	find_control_sockets(&found, a);
+	find_control_sockets(&found, a, false);
 	add_working_dirs(&dirs, a, f);
 	for (size_t i = 0; i < dirs.count; i++) {
 		int rc = find_denied(&found, a, f->env, dirs.list[i], policy ? policy->deny_read_patterns : NULL, err);
@@ -538,7 +545,7 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 	case HOLD_WORKTREE:
 		paths_add_all(&p->writes, a, f->env->write_dirs);
 		protect_worktree(p, a);
-		find_control_sockets(&p->hides, a);
+		find_control_sockets(&p->hides, a, true);
 		return 0;
 	default:
 		if (f->hold == HOLD_INSIDE && f->policy->files_open) {

@@ -359,7 +359,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 	}
 	kinds = policy ? host_addresses(policy, str_from(l->asked.host), l->asked.port) : 0;
 	for (const struct addrinfo *at = list; status == 0 && at && !good; at = at->ai_next)
-		if (address_kind(at->ai_addr) & kinds)
+		if (address_kind(at->ai_addr) & kinds && (kinds & ADDRESS_LOOPBACK || !address_is_own(at->ai_addr)))
 			good = at;
 	if (status < 0)
 		link_refuse(l, 502, uv_strerror(status));

@@ -30,6 +30,23 @@ static bool was_there(const struct sandbox_held *held, const char *path)
 	return false;
 }
 
+/* A repository that was cloned or made is what the command was for, and git itself makes these parts of one that was there. Nothing
+ * makes a plain repository take its configuration from elsewhere but an attack. */
+static bool may_appear(const struct sandbox_held *held, const char *path)
+{
+	static const char git[] = "/.git/";
+	const char *part = strstr(path, git);
+	const struct paths *before = &held->profile.protects;
+	bool is_new = true;
+
+	if (held->profile.hold != HOLD_INSIDE || !part)
+		return false;
+	part += sizeof git - 1;
+	for (size_t i = 0; i < before->count; i++)
+		is_new = is_new && strncmp(before->list[i], path, (size_t)(part - path)) != 0;
+	return is_new ? strcmp(part, "commondir") != 0 : !strcmp(part, "modules") || !strncmp(part, "worktrees/", 10);
+}
+
 static void move_away(struct sandbox_held *held, const char *path, struct buf *out)
 {
 	char id[9] = "";
@@ -129,15 +146,12 @@ void sandbox_report(struct sandbox_held *held, struct str output, bool failed, s
 	size_t lines = 0;
 	static const struct tool_env no_rules;
 	struct str seen = { output.p, MIN(output.n, (size_t)REPORT_SCAN) };
-	bool inside = held->profile.hold == HOLD_INSIDE;
 	struct paths now = { 0 };
 
 	for (size_t i = 0; i < held->profile.roots.count; i++)
 		(void)find_protected(&now, &held->arena, &no_rules, held->profile.roots.list[i], &held->profile, NULL);
-	/* In the sandbox of the settings a repository that was cloned or made is what the command was for, and its hooks do
-	 * not run by themselves. */
 	for (size_t i = 0; i < now.count; i++)
-		if (!was_there(held, now.list[i]) && !(inside && strstr(now.list[i], "/.git/")))
+		if (!was_there(held, now.list[i]) && !may_appear(held, now.list[i]))
 			move_away(held, now.list[i], &text);
 	git_config_check(held, &text);
 	for (size_t i = 0; i < held->refused_hosts.count; i++)

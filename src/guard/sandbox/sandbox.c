@@ -2,12 +2,16 @@
  * sandbox.c - what the commands of a session share: what the kernel can, cells, filters, the temporary directory; and which of
  * the profiles holds a command. */
 #include "guard/sandbox/sandbox.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <sys/ioctl.h>
 #include "lib/base/buf.h"
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
-#include "lib/io/landlock.h"
+#include "lib/io/spawn.h"
+#include "lib/confine/landlock.h"
 #include "guard/permission/rule_pattern.h"
 #include "guard/sandbox/sandbox_int.h"
 #include "guard/shell/shell_command.h"
@@ -17,6 +21,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *places)
 	struct sandbox *s = xcalloc(1, sizeof *s);
 
 	s->loop = places->loop;
+	s->spawner = places->spawner;
 	s->config_dir = xstrdup(places->config_dir);
 	s->temp_dir = xstrdup(places->temp_dir);
 	return s;
@@ -36,22 +41,19 @@ void sandbox_free(struct sandbox *s)
 	publish_free(s->publish);
 	proxy_free(s->proxy);
 	connects_free(s->connects);
+	trace_free(s->trace);
 	plan_forget(s);
 	for (size_t i = 0; i < COUNT_OF(s->cells); i++)
 		cell_free(s->cells[i]);
 	for (size_t i = 0; i < FILTER_COUNT; i++)
 		free(s->filters[i]);
-	/* also what an earlier process of the session left when it was killed */
-	AUTO_FILE_AT struct file_at at = { .dir = -1 };
-	AUTO_BUF struct buf placeholder = { 0 };
-	buf_addf(&placeholder, "%s.hidden", s->temp_dir);
-	(void)unlink(placeholder.p);
-	buf_addstr(&placeholder, ".d");
-	(void)rmdir(placeholder.p);
-	char *slash = strrchr(s->temp_dir, '/');
-	*slash = '\0';
-	if (file_at_find(s->temp_dir, slash + 1, 0, &at, NULL) == 0)
-		(void)file_at_remove_tree(&at, NULL);
+	const char *const own[] = { s->temp_made ? s->temp_dir : NULL, s->empty_file, s->empty_dir };
+	for (size_t i = 0; i < COUNT_OF(own); i++) {
+		if (own[i])
+			(void)file_remove_raw(own[i]);
+		if (own[i] && s->spawner)
+			spawner_forget_path(s->spawner, own[i]);
+	}
 	free(s->empty_file);
 	free(s->empty_dir);
 	sandbox_policy_free(s->policy);
@@ -64,6 +66,12 @@ void sandbox_free(struct sandbox *s)
 	free(s->config_dir);
 	free(s->temp_dir);
 	free(s);
+}
+
+void sandbox_own_path(struct sandbox *s, const char *path)
+{
+	if (s->spawner) /* without a keeper, as without one for processes */
+		(void)spawner_keep_path(s->spawner, path, NULL);
 }
 
 /* The answer of a user is a line of the list, for the session. */
@@ -201,8 +209,12 @@ const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter w
 				    .user_namespaces = true },
 	};
 
+	struct seccomp_rules chosen = rules[which];
+
+	if (s->trace)
+		chosen.observed = trace_calls(s->trace, &chosen.observed_count);
 	if (!s->filters[which])
-		s->filters[which] = seccomp_new(&rules[which]);
+		s->filters[which] = seccomp_new(&chosen);
 	return s->filters[which];
 }
 
@@ -215,6 +227,11 @@ void sandbox_note_refusal(struct sandbox *s, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
+	if (s->trace) {
+		char *what = strchr(strncmp(text, "blocked: ", 9) ? text : text + 9, ' ');
+		if (what)
+			trace_add(s->trace, strncmp(text, "blocked: socket", 15) ? "network" : "socket", what + 1);
+	}
 	for (struct sandbox_held *h = s->held; h; h = h->next)
 		if (h->profile.hold == HOLD_INSIDE && h->refused_hosts.count < REFUSALS_MAX)
 			paths_add(&h->refused_hosts, &h->arena, arena_strdup(&h->arena, text));
@@ -466,6 +483,11 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	held->command = arena_strdup(&held->arena, r->command);
 	hold_ignored(held, s->policy);
 	if (facts.hold == HOLD_NONE) {
+		/* Where no view hides the sockets of sessions, an agent in a worktree has no UNIX sockets. */
+		if (r->env->write_dirs && seccomp_available()) {
+			held->confine.filter = sandbox_filter(s, FILTER_INSIDE);
+			held->confine.keep_capabilities = geteuid() == 0;
+		}
 		held->why_out = why_out[r->where];
 		if (r->where == WHERE_OUT_BY_NEED && s->why.text[0])
 			held->why_out = s->why.text;
@@ -486,7 +508,10 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	if (held->reduced && !sandbox_may_reduce(s))
 		return err_set(err, ERR_LIMIT, "the kernel has no sandbox for this command: %s", s->why.text);
 	int rc = s->temp_made || r->env->temp_dir ? 0 : file_make_dirs(s->temp_dir, 0700, err);
-	s->temp_made = s->temp_made || (rc == 0 && !r->env->temp_dir);
+	if (rc == 0 && !s->temp_made && !r->env->temp_dir) {
+		s->temp_made = true;
+		sandbox_own_path(s, s->temp_dir);
+	}
 	facts.temp_dir = held->temp_dir = r->env->temp_dir ? r->env->temp_dir : s->temp_dir;
 	if (rc == 0)
 		rc = profile_make(&held->profile, &held->arena, &facts, err);
@@ -531,6 +556,31 @@ void sandbox_started(struct sandbox_held *held)
 {
 	if (held)
 		plan_release(held);
+}
+
+int sandbox_open_terminal(const struct sandbox_held *held, int *ret_master, int *ret_slave)
+{
+	const char *pts = held->confine.cell ? cell_pts(held->confine.cell) : NULL;
+	char path[64];
+	static const int unlocked;
+
+	snprintf(path, sizeof path, "%s/ptmx", pts ? pts : "/dev");
+	int master = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (master < 0)
+		return -1;
+	/* Not by its name: it has none in our /dev. */
+	int slave = ioctl(master, TIOCSPTLCK, &unlocked) < 0
+			    ? -1
+			    : ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0) {
+		int saved = errno;
+		close(master);
+		errno = saved;
+		return -1;
+	}
+	*ret_master = master;
+	*ret_slave = slave;
+	return 0;
 }
 
 void sandbox_held_free(struct sandbox_held *held)

@@ -10,7 +10,7 @@
  *     sandbox_held_free(held) */
 #pragma once
 #include "core/tool/tool.h"
-#include "lib/io/confine.h"
+#include "lib/confine/confine.h"
 #include "guard/permission/permission.h"
 #include "guard/sandbox/policy.h"
 #include "guard/sandbox/profile.h"
@@ -26,6 +26,7 @@ struct sandbox; /* of a session; its children use it too */
 struct sandbox_options {
 	struct loop *loop;
 	const char *config_dir, *temp_dir; /* copied; temp_dir is made when it is needed and removed at the end */
+	struct spawner *spawner;           /* whose keeper removes temp_dir if we are killed; NULL: it stays then */
 };
 struct sandbox *sandbox_new(const struct sandbox_options *places);
 void sandbox_free(struct sandbox *s);
@@ -70,6 +71,15 @@ struct str sandbox_refusals(const struct sandbox *s);
 /* Hooks and servers that the policy wants inside are held by this sandbox from now on. */
 void sandbox_serve(struct sandbox *s, struct spawner *spawner);
 
+/* Before the one command that will run: each refusal is kept. It is slow. */
+struct sandbox_refused {
+	const char *kind, *what; /* read, write, network, socket or call */
+	size_t times;
+};
+void sandbox_trace(struct sandbox *s);
+/* Borrowed. *ret_more: refusals that are not in the list, which is full. */
+const struct sandbox_refused *sandbox_traced(const struct sandbox *s, size_t *ret_count, size_t *ret_more);
+
 /* What holds one command, for as long as it runs */
 struct sandbox_held {
 	struct arena arena;
@@ -110,4 +120,7 @@ void sandbox_report(struct sandbox_held *held, struct str output, bool failed, s
 /* What that report named, for programs: lines of kind (write, read, network, socket, removed ...), what and rule, with tabs
  * between them. */
 void sandbox_violations(const struct sandbox_held *held, struct buf *out);
+/* A terminal for the command that is held, of the inside's own if it has one. Both descriptors are owned; the master does not block.
+ * -1: errno says why. */
+int sandbox_open_terminal(const struct sandbox_held *held, int *ret_master, int *ret_slave);
 void sandbox_held_free(struct sandbox_held *held); /* NULL is allowed */

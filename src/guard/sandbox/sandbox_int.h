@@ -2,12 +2,14 @@
  * sandbox_int.h - shared by the files of this room. */
 #pragma once
 #include "lib/base/buf.h"
-#include "lib/io/cell.h"
-#include "lib/io/seccomp.h"
+#include "lib/confine/cell.h"
+#include "lib/confine/seccomp.h"
 #include "guard/sandbox/sandbox.h"
 
 struct proxy;
 struct publish;
+struct trace;
+struct seccomp_notif;
 
 enum sandbox_filter {
 	FILTER_READS,
@@ -38,6 +40,7 @@ struct host_wish {
 
 struct sandbox {
 	struct loop *loop;
+	struct spawner *spawner; /* NULL: none */
 	char *config_dir, *temp_dir;
 	struct sandbox_policy *policy; /* NULL: nothing is set */
 	bool probed, temp_made;
@@ -56,6 +59,7 @@ struct sandbox {
 	struct connects *connects; /* NULL: not yet, or it cannot be done */
 	struct proxy *proxy;       /* of the whole cell; NULL: not yet */
 	struct publish *publish;   /* NULL: not yet */
+	struct trace *trace;       /* NULL: nothing is traced */
 	struct sandbox_held *held;
 	struct buf refusals;            /* lines */
 	struct sandbox *cages;          /* of servers that want more than others; they go with us */
@@ -75,6 +79,7 @@ void plan_release(struct sandbox_held *held);
 void plan_forget(struct sandbox *s); /* rulesets that are kept */
 /* sandbox.c */
 int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell, struct err *err);
+void sandbox_own_path(struct sandbox *s, const char *path); /* it goes with us, also if we are killed */
 /* Something was refused, by cadre itself: all commands that run inside are told, and the last ones are kept. */
 void sandbox_note_refusal(struct sandbox *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter which);
@@ -102,6 +107,12 @@ void git_config_check(struct sandbox_held *held, struct buf *out);
 struct connects *connects_new(struct sandbox *s, int diag_fd);
 int connects_fd(const struct connects *c); /* for confine.listener_to; 0 for NULL */
 void connects_free(struct connects *c);
+
+/* trace.c: answers what a filter with .observed asks, of the one command that is held. */
+const int *trace_calls(const struct trace *t, size_t *ret_count);
+void trace_serve(struct sandbox *s, int listener, const struct seccomp_notif *req);
+void trace_add(struct trace *t, const char *kind, const char *what); /* kind: a literal; what is copied */
+void trace_free(struct trace *t);                                    /* NULL is allowed */
 
 /* names.c: answers lookups of the inside with invented addresses; nothing is asked outside. */
 enum { NAMES_PACKET_MAX = 512 };

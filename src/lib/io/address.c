@@ -114,6 +114,17 @@ enum address_kind address_kind_of_host(struct str host)
 	return inet_pton(AF_INET6, text, address) == 1 ? kind_v6(address) : 0;
 }
 
+bool address_is_own(const struct sockaddr *address)
+{
+	struct sockaddr_in6 at = { 0 };
+	socklen_t n = address->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof at;
+	AUTO_CLOSE int fd = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	memcpy(&at, address, n);
+	at.sin6_port = 0; /* at the same place in both */
+	return fd >= 0 && bind(fd, (const struct sockaddr *)&at, n) == 0;
+}
+
 const char *address_kind_name(enum address_kind kind)
 {
 	static const char *const names[] = {

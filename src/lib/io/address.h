@@ -19,4 +19,5 @@ enum { ADDRESS_NOT_PUBLIC = ADDRESS_PRIVATE | ADDRESS_LOOPBACK | ADDRESS_LINK | 
 enum address_kind address_kind(const struct sockaddr *address);
 /* The same for the host of a URL, with or without brackets; localhost names are loopback. 0: another name. */
 enum address_kind address_kind_of_host(struct str host);
+bool address_is_own(const struct sockaddr *address);   /* of an interface of this machine */
 const char *address_kind_name(enum address_kind kind); /* "a private address" */

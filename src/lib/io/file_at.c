@@ -204,6 +204,25 @@ int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mo
 	return rc;
 }
 
+static int remove_entry(int dir, const char *name, unsigned depth);
+
+/* No malloc: the keeper uses it too. */
+static int remove_entries(int dir, unsigned depth)
+{
+	_Alignas(struct dirent64) char entries[2048];
+	ssize_t n;
+
+	while ((n = getdents64(dir, entries, sizeof entries)) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *e = (const void *)(entries + at);
+			at += e->d_reclen;
+			bool named = strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+			if (named && remove_entry(dir, e->d_name, depth + 1) < 0)
+				return -1;
+		}
+	return (int)n;
+}
+
 /* Stays in the directories that it has opened: one that is swapped for a link meanwhile is not entered. */
 static int remove_entry(int dir, const char *name, unsigned depth)
 {
@@ -215,18 +234,20 @@ static int remove_entry(int dir, const char *name, unsigned depth)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	AUTO_CLOSE int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *entries = below < 0 ? NULL : fdopendir(below);
-	int rc = 0;
-	if (!entries)
-		return -1;
-	for (struct dirent *e; rc == 0 && (e = dir_next(entries));)
-		rc = remove_entry(below, e->d_name, depth + 1);
+	int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int rc = below < 0 ? -1 : remove_entries(below, depth);
+	if (rc == 0)
+		rc = unlinkat(dir, name, AT_REMOVEDIR);
 	int saved = errno;
-	closedir(entries);
-	below = -1;
+	if (below >= 0)
+		close(below);
 	errno = saved;
-	return rc < 0 ? -1 : unlinkat(dir, name, AT_REMOVEDIR);
+	return rc;
+}
+
+int file_remove_raw(const char *path)
+{
+	return remove_entry(AT_FDCWD, path, 0);
 }
 
 int file_at_remove_tree(const struct file_at *at, struct err *err)
@@ -248,6 +269,21 @@ int file_below_open(const char *root, const char *below, struct stat *ret_st, st
 	AUTO_FILE_AT struct file_at at = { 0 };
 	int rc = file_at_find(root, below, 0, &at, err);
 	return rc < 0 ? rc : check_opened(openat(at.dir, at.name, READ_FLAGS), &at, ret_st, err);
+}
+
+DIR *dir_open_unlinked(const char *path)
+{
+	AUTO_FILE_AT struct file_at at = { 0 };
+	int fd = open_without_links(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+
+	if (fd < 0 && lacks_openat2())
+		return !path[1]                                    ? opendir(path)
+		       : file_at_find("/", path, 0, &at, NULL) < 0 ? NULL
+								   : dir_open_at(at.dir, at.name);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !dir)
+		close(fd);
+	return dir;
 }
 
 int file_below_read(const char *root, const char *below, size_t limit_bytes, struct buf *out, struct err *err)

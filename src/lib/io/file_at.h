@@ -5,6 +5,7 @@
  * and all operations use the descriptor of the last directory, so that a concurrent rename cannot redirect them.
  * Failures: ERR_NOT_FOUND; ERR_DENIED for a link or ".."; ERR_USAGE for anything but a regular file; ERR_IO. */
 #pragma once
+#include <dirent.h>
 #include <sys/stat.h>
 #include "lib/base/buf.h"
 
@@ -30,10 +31,12 @@ int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mo
 
 /* A directory and all below it; symlinks are removed, not followed. A missing one is not an error. */
 int file_at_remove_tree(const struct file_at *at, struct err *err);
+int file_remove_raw(const char *path); /* the same for a trusted path; -1: errno. It neither allocates nor locks */
 
 /* The same in one call */
 /* A descriptor for reading and the state of the file. Never blocks on a pipe. */
 int file_below_open(const char *root, const char *below, struct stat *ret_st, struct err *err);
+DIR *dir_open_unlinked(const char *path); /* absolute, without any link in it; NULL: errno says why */
 int file_below_read(const char *root, const char *below, size_t limit_bytes, struct buf *out,
 		    struct err *err);                                                           /* appends */
 int file_below_replace(const char *root, const char *below, struct str bytes, struct err *err); /* makes directories */

@@ -386,8 +386,8 @@ int http_easy_init(struct http_req *r, const struct http_request *request, struc
 		add_header(r, *headers);
 	add_header(r, "Expect:"); /* no round trip before the body */
 	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, r->headers);
-	if (request->unpacks)
-		curl_easy_setopt(r->easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+	/* A server that compresses all the same is understood. */
+	curl_easy_setopt(r->easy, CURLOPT_ACCEPT_ENCODING, request->unpacks ? "gzip, deflate" : "identity");
 	bool is_post = !strcmp(request->method, "POST");
 	if (is_post || r->body.size) {
 		CURL *c = r->easy;

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include "lib/io/file_at.h"
 #include "lib/io/spawn_int.h"
 
 enum {
@@ -21,6 +22,8 @@ enum {
 	KEEPER_LATE_MS = 2000,     /* the keeper's, for a child that was being started when we died */
 	TERMINAL_TRIES = 50,       /* to write to a terminal that another program writes to */
 	TERMINAL_PAUSE_MS = 10,
+	REMOVE_TRIES = 100,
+	KEPT_PATHS_MAX = 1024,
 	KEEPER_SOCKET = 0,
 	KEEPER_PARENT = 1,
 };
@@ -33,8 +36,38 @@ static void kill_groups(const struct pid_list *groups)
 		(void)kill(-groups->pids[i], SIGKILL);
 }
 
+/* Paths to remove, on raw pages; an empty one is free. */
+struct kept_paths {
+	char (*list)[KEEPER_PATH_MAX];
+};
+
+static void keep_path(struct kept_paths *paths, const char *path, bool forget)
+{
+	if (!paths->list) {
+		void *p = mmap(NULL, (size_t)KEPT_PATHS_MAX * KEEPER_PATH_MAX, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			return;
+		paths->list = p;
+	}
+	for (size_t i = 0; i < KEPT_PATHS_MAX; i++)
+		if (!strcmp(paths->list[i], forget ? path : "")) {
+			memcpy(paths->list[i], forget ? "" : path, forget ? 1 : strlen(path) + 1);
+			return;
+		}
+}
+
+/* What is being ended may still write: then it is tried again. */
+static void remove_paths(const struct kept_paths *paths)
+{
+	for (size_t i = 0; paths->list && i < KEPT_PATHS_MAX; i++)
+		for (int tries = 0; paths->list[i][0] && tries < REMOVE_TRIES && file_remove_raw(paths->list[i]) < 0;
+		     tries++)
+			(void)poll(NULL, 0, TERMINAL_PAUSE_MS);
+}
+
 /* false: the other side is closed. */
-static bool keeper_read_record(struct pid_list *groups)
+static bool keeper_read_record(struct pid_list *groups, struct kept_paths *paths)
 {
 	int32_t record[KEEPER_RECORD_MAX];
 	ssize_t n = recv(KEEPER_SOCKET, record, sizeof record, 0);
@@ -42,6 +75,12 @@ static bool keeper_read_record(struct pid_list *groups)
 	if (n <= 0)
 		return n < 0 && (errno == EINTR || errno == EAGAIN);
 	size_t count = (size_t)n / sizeof *record;
+	if (n > (ssize_t)sizeof *record && n <= (ssize_t)(sizeof *record + KEEPER_PATH_MAX) &&
+	    (record[0] == KEEPER_PATH || record[0] == KEEPER_NO_PATH)) {
+		((char *)record)[n - 1] = '\0';
+		keep_path(paths, (const char *)(record + 1), record[0] == KEEPER_NO_PATH);
+		return true;
+	}
 	for (size_t i = 0; i < count; i++) {
 		if (record[i] == 0)
 			_exit(0);
@@ -74,6 +113,7 @@ static void give_back(const struct keeper_terminal *t)
 static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id, const struct keeper_terminal *terminal)
 {
 	struct pid_list groups = { 0 };
+	struct kept_paths paths = { 0 };
 	struct pollfd fds[] = {
 		{ .fd = KEEPER_SOCKET, .events = POLLIN },
 		{ .fd = KEEPER_PARENT, .events = POLLIN }, /* may be closed: POLLNVAL, see below */
@@ -97,7 +137,7 @@ static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id, const 
 			continue;
 		if (fds[1].revents & POLLNVAL)
 			fds[1].fd = -1;
-		if (fds[0].revents && !keeper_read_record(&groups))
+		if (fds[0].revents && !keeper_read_record(&groups, &paths))
 			break;
 		if (fds[1].revents & POLLIN)
 			break;
@@ -108,9 +148,10 @@ static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id, const 
 	give_back(terminal);
 	struct pollfd late = { .fd = KEEPER_SOCKET, .events = POLLIN };
 	kill_groups(&groups);
-	while (poll(&late, 1, KEEPER_LATE_MS) > 0 && keeper_read_record(&groups))
+	while (poll(&late, 1, KEEPER_LATE_MS) > 0 && keeper_read_record(&groups, &paths))
 		kill_groups(&groups);
 	orphan_kill_marked(id, &killed);
+	remove_paths(&paths);
 	_exit(0);
 }
 
@@ -159,6 +200,17 @@ bool keeper_send(const struct keeper *k, const int32_t *record, size_t count)
 			return false;
 	}
 	return true;
+}
+
+bool keeper_send_path(const struct keeper *k, int32_t what, const char *path)
+{
+	int32_t record[1 + KEEPER_PATH_MAX / sizeof(int32_t)] = { what };
+	size_t n = strlen(path) + 1;
+
+	if (n > KEEPER_PATH_MAX)
+		return true;
+	memcpy(record + 1, path, n);
+	return keeper_send(k, record, 1 + (n + sizeof *record - 1) / sizeof *record);
 }
 
 void keeper_stop(struct keeper *k, bool clean)

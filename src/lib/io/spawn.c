@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -13,7 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "lib/base/id.h"
-#include "lib/io/confine.h"
+#include "lib/confine/confine.h"
 #include "lib/io/spawn_int.h"
 
 enum { CHILD_NOFILE = 1024, SIGNAL_COUNT = 64, MARK_MAX = 512, WORKER_STACK = 32 * 1024 };
@@ -39,6 +40,7 @@ struct launch {
 	int streams[3]; /* become 0, 1, 2; all above 2 */
 	int keeper_fd;
 	int landlock_fd;
+	int terminal;                   /* > 0: controls the child, which leads a session */
 	const struct confine *confine;  /* NULL: not confined */
 	char *worker_stack;             /* with a cell: of the process that is born in it */
 	volatile enum launch_step step; /* written by the child */
@@ -53,6 +55,14 @@ struct streams {
 };
 
 /* ---- in the child ---- */
+
+/* In a session of its own the child has no terminal but the one that is given. */
+static int lead_session(const struct launch *l)
+{
+	if (syscall(SYS_setsid) < 0)
+		return -1;
+	return l->terminal > 0 ? (int)syscall(SYS_ioctl, l->terminal, TIOCSCTTY, 0) : 0;
+}
 
 /* Registers the group before anything that may take its time or fail, then resets signals and the descriptor limit. */
 static int enter_group(struct launch *l, pid_t group)
@@ -120,13 +130,13 @@ static noreturn_fn void leave_failed(struct launch *l)
 }
 
 /* The process in the cell. It is created with all restrictions in place, so no other process there can reach our memory
- * through it. Its pid is another in there; the keeper needs ours. A session of its own: it has no terminal. */
+ * through it. Its pid is another in there; the keeper needs ours. */
 static int worker_main(void *data)
 {
 	struct launch *l = data;
 
 	l->step = STEP_GROUP;
-	if (syscall(SYS_setsid) >= 0 && enter_group(l, l->worker) == 0)
+	if (lead_session(l) == 0 && enter_group(l, l->worker) == 0)
 		(void)run_program(l);
 	leave_failed(l);
 }
@@ -135,8 +145,8 @@ static noreturn_fn void launch_child(struct launch *l)
 {
 	l->step = STEP_GROUP;
 	if (!l->worker_stack) {
-		if (syscall(SYS_setpgid, 0, 0) == 0 && enter_group(l, (pid_t)syscall(SYS_getpid)) == 0 &&
-		    restrict_self(l) == 0)
+		long led = l->terminal > 0 ? lead_session(l) : syscall(SYS_setpgid, 0, 0);
+		if (led == 0 && enter_group(l, (pid_t)syscall(SYS_getpid)) == 0 && restrict_self(l) == 0)
 			(void)run_program(l);
 		leave_failed(l);
 	}
@@ -319,7 +329,7 @@ static int open_pipe(int *ret_read, int *ret_write)
 static int open_streams(const struct child_options *o, bool wanted, struct streams *st)
 {
 	for (int fd = 0; o->inherit && fd < 3; fd++)
-		if ((st->child[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
+		if ((st->child[fd] = fcntl(o->terminal > 0 && isatty(fd) ? o->terminal : fd, F_DUPFD_CLOEXEC, 3)) < 0)
 			return -1;
 	if (o->inherit)
 		return 0;
@@ -366,6 +376,7 @@ static int start_process(struct spawner *s, const struct child_options *o, const
 		.cwd = o->cwd,
 		.streams = { st->child[0], st->child[1], st->child[2] },
 		.landlock_fd = o->landlock_fd,
+		.terminal = o->terminal,
 		.confine = o->confine,
 		.worker_stack = stack,
 	};

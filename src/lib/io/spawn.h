@@ -49,7 +49,9 @@ struct child_options {
 	struct str input; /* written to stdin, then closed; empty: /dev/null */
 	bool keep_stdin;  /* stdin stays open after the input, for child_write */
 	bool tell_end;
-	bool inherit;                      /* the streams are ours; without on_output */
+	bool inherit; /* the streams are ours; without on_output */
+	/* > 0, with inherit: a terminal that takes the place of each stream that is one, and controls the child */
+	int terminal;
 	int landlock_fd;                   /* > 0: ruleset to enforce */
 	const struct child_wishes *wishes; /* for the confiner; NULL: none */
 	enum child_of of;                  /* other than CHILD_OF_US: the confiner decides what holds it */
@@ -73,6 +75,10 @@ void spawner_limit(struct spawner *s, bool no_keeper, bool no_subreaper);
  * started now. */
 struct termios;
 int spawner_keep_terminal(struct spawner *s, const struct termios *modes, const char *reset, struct err *err);
+/* When this process is killed, the keeper removes this file or directory with all in it. It is started now. Too long a path, or more
+ * than 1,024 of them, stay. */
+int spawner_keep_path(struct spawner *s, const char *path, struct err *err);
+void spawner_forget_path(struct spawner *s, const char *path); /* also one that is not kept */
 void spawner_free(struct spawner *s); /* no child may be running; ends the keeper and waits for it */
 int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
 		void *data, struct child **ret_child, struct err *err);

@@ -25,7 +25,8 @@ bool pid_list_has(const struct pid_list *list, pid_t pid);
 void pid_list_release(struct pid_list *list);
 
 /* keeper.c. fd < 0: not running. A record is an array of int32_t: n registers group n, -n removes it, 0 ends the keeper
- * without killing. */
+ * without killing. One that begins with KEEPER_PATH or KEEPER_NO_PATH is that number and a path. */
+enum { KEEPER_PATH = INT32_MIN, KEEPER_NO_PATH = INT32_MIN + 1, KEEPER_PATH_MAX = 512 };
 struct keeper {
 	pid_t pid;
 	int fd;
@@ -38,6 +39,7 @@ struct keeper {
 int keeper_start(struct keeper *k, const char *id, struct err *err);
 /* Waits up to a second for a slow keeper. */
 bool keeper_send(const struct keeper *k, const int32_t *record, size_t count);
+bool keeper_send_path(const struct keeper *k, int32_t what, const char *path);
 /* clean: the keeper exits without killing; otherwise it is killed itself. Waits for its end. May be called when not
  * running. */
 void keeper_stop(struct keeper *k, bool clean);
@@ -77,7 +79,9 @@ struct spawner {
 	bool set_subreaper;
 	bool no_keeper, no_subreaper;
 	uint64_t adopted_ms; /* time of the last orphan scan */
-	char *scratch;       /* CHILD_READ_BYTES, shared: reading never nests */
+	char **paths;        /* that are kept */
+	size_t path_count;
+	char *scratch; /* CHILD_READ_BYTES, shared: reading never nests */
 };
 
 enum child_watch { CHILD_OUT, CHILD_ERR, CHILD_IN, CHILD_PROCESS, CHILD_WATCHES };

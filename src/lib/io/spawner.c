@@ -74,7 +74,31 @@ int spawner_new_keeper(struct spawner *s, struct err *err)
 	bool told = keeper_send(&s->keeper, s->left.pids, s->left.count);
 	for (const struct child *c = s->children; c && told; c = c->next)
 		told = c->exited || keeper_send(&s->keeper, &c->pid, 1);
+	for (size_t i = 0; i < s->path_count && told; i++)
+		told = keeper_send_path(&s->keeper, KEEPER_PATH, s->paths[i]);
 	return told ? 0 : err_set(err, ERR_IO, "the keeper process does not answer: %m");
+}
+
+int spawner_keep_path(struct spawner *s, const char *path, struct err *err)
+{
+	int rc = s->no_keeper ? 0 : spawner_prepare(s, err);
+
+	if (rc < 0 || s->no_keeper)
+		return rc;
+	s->paths = xrealloc(s->paths, (s->path_count + 1) * sizeof *s->paths);
+	s->paths[s->path_count++] = xstrdup(path);
+	return keeper_send_path(&s->keeper, KEEPER_PATH, path) ? 0 : spawner_new_keeper(s, err);
+}
+
+void spawner_forget_path(struct spawner *s, const char *path)
+{
+	for (size_t i = 0; i < s->path_count; i++)
+		if (!strcmp(s->paths[i], path)) {
+			(void)keeper_send_path(&s->keeper, KEEPER_NO_PATH, path);
+			free(s->paths[i]);
+			s->paths[i] = s->paths[--s->path_count];
+			return;
+		}
 }
 
 int spawner_keep_terminal(struct spawner *s, const struct termios *modes, const char *reset, struct err *err)
@@ -308,6 +332,9 @@ void spawner_free(struct spawner *s)
 		(void)prctl(PR_SET_CHILD_SUBREAPER, 0);
 	pid_list_release(&s->left);
 	pid_list_release(&s->adopted);
+	for (size_t i = 0; i < s->path_count; i++)
+		free(s->paths[i]);
+	free(s->paths);
 	free(s->scratch);
 	free(s);
 }

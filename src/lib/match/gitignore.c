@@ -108,3 +108,11 @@ enum ignore_verdict gitignore_match(const struct gitignore *g, struct str path, 
 	}
 	return IGNORE_NONE;
 }
+
+bool gitignore_covers(const struct gitignore *g, struct str path)
+{
+	for (size_t n = 0; n < path.n; n++)
+		if (path.p[n] == '/' && gitignore_match(g, (struct str){ path.p, n }, true) == IGNORE_DROP)
+			return true;
+	return gitignore_match(g, path, false) == IGNORE_DROP;
+}

@@ -24,4 +24,5 @@ void gitignore_add(struct gitignore *g, struct str line); /* one line; comments 
 void gitignore_add_text(struct gitignore *g, struct str text);
 /* path is relative to the directory of the list. Parents are not checked: a walk does not enter ignored directories. */
 enum ignore_verdict gitignore_match(const struct gitignore *g, struct str path, bool is_dir);
+bool gitignore_covers(const struct gitignore *g, struct str path); /* a rule drops the file, or a directory above it */
 void gitignore_release(struct gitignore *g);

@@ -274,6 +274,19 @@ bool glob_match(const struct glob *g, struct str path)
 	return false;
 }
 
+bool glob_cut(struct str *rest, struct str *ret_pattern)
+{
+	size_t n = 0;
+
+	if (!rest->p)
+		return false;
+	for (int depth = 0; n < rest->n && (rest->p[n] != ',' || depth > 0); n++)
+		depth += (rest->p[n] == '{') - (rest->p[n] == '}');
+	*ret_pattern = (struct str){ rest->p, n };
+	*rest = n < rest->n ? str_tail(*rest, n + 1) : (struct str){ 0 };
+	return true;
+}
+
 struct str glob_static_prefix(struct str pattern)
 {
 	size_t n = 0;

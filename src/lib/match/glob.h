@@ -23,6 +23,9 @@ static inline void glob_release(struct glob *g)
 	*g = (struct glob){ 0 };
 }
 
+/* Cuts the next of several patterns off, which commas separate; commas inside braces do not. False: there is none. */
+bool glob_cut(struct str *rest, struct str *ret_pattern);
+
 /* The leading directories of a pattern without wildcards: "src/a" of "src/a/x?.c"; empty if there are none. */
 struct str glob_static_prefix(struct str pattern);
 

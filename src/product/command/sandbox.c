@@ -3,16 +3,12 @@
  * attacks that show the walls (sandbox_test.c). Everything is decided by the code that holds commands (guard/sandbox). */
 #include "product/command/sandbox.h"
 #include <limits.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include "defs/policy/permissions.h"
 #include "guard/permission/rule_pattern.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"
-#include "lib/io/spawn.h"
 
-static command_fn sandbox_status, sandbox_explain, sandbox_run, sandbox_apparmor;
+static command_fn sandbox_status, sandbox_explain, sandbox_apparmor;
 
 const struct cadre_command command_sandbox = {
 	.name = "sandbox",
@@ -29,8 +25,9 @@ const struct cadre_command command_sandbox = {
 		"status   ends with 0 if all walls are there, 3 if only commands that read can be held, 4 if none can.\n"
 		"explain  WHAT is a path (also of a socket), a host with a port or not, or a command in quotes. Ends with 1\n"
 		"         if it is refused, and says the line that would change it.\n"
-		"run      ends as the program does. --write and --host open more for this one run; with --read-only it is\n"
-		"         held as a command that passed as reading.\n"
+		"run      ends as the program does, on a terminal of the inside if you have one. --write and --host open more\n"
+		"         for this one run, hosts that no list names are asked about; with --read-only it is held as a\n"
+		"         command that passed as reading. --trace names what was refused.\n"
 		"test     needs nothing and leaves nothing. --all does it as root and as an ordinary user, with and without\n"
 		"         user namespaces, with and without Landlock: the table in docs/sandbox.md. Ends with 1 if a command\n"
 		"         that would run without a question got past a wall.\n"
@@ -58,6 +55,7 @@ const struct cadre_command command_sandbox = {
 			{ "host", .arg = CADRE_OPTION_REQUIRED, .flags = CADRE_OPTION_VARIADIC, .value = "host",
 			  .help = "run: this host may be reached too, at a port (host:port) or all usual ones." },
 			{ "read-only", .help = "run: as a command that passed as reading." },
+			{ "trace", .help = "run: names each path, host and call that was refused. It is slow." },
 			{ "all", .help = "test: under every condition, each in a process of its own." },
 			{ "without", .arg = CADRE_OPTION_REQUIRED, .flags = CADRE_OPTION_VARIADIC, .value = "wall",
 			  OPTION_CHOICES("landlock", "namespaces"), .help = "test: as if the kernel did not have it." },
@@ -72,23 +70,13 @@ const struct cadre_command command_sandbox = {
 
 /* ---- a sandbox without a session ---- */
 
-struct room {
-	struct arena arena;
-	struct permission_setup permission;
-	struct sandbox *sandbox;
-	const struct sandbox_policy *policy;
-	struct sandbox_held *held;
-	bool enabled; /* by the settings */
-};
-
-static void room_close(struct room *r)
+void sandbox_room_close(struct sandbox_room *r)
 {
 	sandbox_held_free(r->held);
 	sandbox_free(r->sandbox);
 	permission_setup_release(&r->permission);
 	arena_release(&r->arena);
 }
-#define AUTO_ROOM CLEANUP(room_close)
 
 /* A temporary directory of its own, as a session has one. Returns owned by the arena. */
 const char *sandbox_temp_dir(struct arena *a)
@@ -101,11 +89,11 @@ const char *sandbox_temp_dir(struct arena *a)
 			    id);
 }
 
-static int room_open(struct room *r, struct cadre_call *call)
+int sandbox_room_open(struct sandbox_room *r, struct cadre_call *call)
 {
 	struct services *sv = call->services;
 
-	*r = (struct room){ 0 };
+	*r = (struct sandbox_room){ 0 };
 	if (permission_setup_open(sv, &r->arena, &r->permission, NULL, NULL, call->err) < 0)
 		return -(int)call->err->kind;
 	struct tool_env *env = &r->permission.env;
@@ -113,8 +101,8 @@ static int room_open(struct room *r, struct cadre_call *call)
 	env->spawner = sv->spawner;
 	env->permission = &r->permission.permission;
 	env->envp = (const char *const *)environ;
-	r->sandbox = sandbox_new(
-		&(struct sandbox_options){ sv->loop, r->permission.spec.config_dir, sandbox_temp_dir(&r->arena) });
+	r->sandbox = sandbox_new(&(struct sandbox_options){ sv->loop, r->permission.spec.config_dir,
+							    sandbox_temp_dir(&r->arena), sv->spawner });
 	struct sandbox_policy *policy =
 		sandbox_policy_new(r->permission.settings, env->cwd, r->permission.spec.config_dir);
 	r->enabled = policy->enabled;
@@ -126,7 +114,7 @@ static int room_open(struct room *r, struct cadre_call *call)
 	return rc;
 }
 
-static int room_hold(struct room *r, bool reads, const char *command, struct err *err)
+int sandbox_room_hold(struct sandbox_room *r, bool reads, const char *command, struct err *err)
 {
 	return sandbox_hold(r->sandbox,
 			    &(struct sandbox_request){ .env = &r->permission.env,
@@ -139,7 +127,7 @@ static int room_hold(struct room *r, bool reads, const char *command, struct err
 
 /* ---- status ---- */
 
-static void put_entries(const struct room *r, struct cadre_report *report, struct json_out *w)
+static void put_entries(const struct sandbox_room *r, struct cadre_report *report, struct json_out *w)
 {
 	const struct sandbox_policy *p = r->policy;
 
@@ -168,7 +156,7 @@ static void put_paths(struct cadre_report *report, struct json_out *w, const cha
 }
 
 /* What a security officer would ask about: what the settings leave open, and secrets that nothing hides. */
-static void put_holes(struct room *r, struct cadre_report *report, struct json_out *w)
+static void put_holes(struct sandbox_room *r, struct cadre_report *report, struct json_out *w)
 {
 	static const char *const secrets[] = { ".ssh",
 					       ".aws",
@@ -237,13 +225,13 @@ static int sandbox_status(struct cadre_call *call)
 				      CADRE_WARN, 3 },
 		[SANDBOX_FULL] = { "full", "namespaces, Landlock and seccomp hold commands", CADRE_GOOD, 0 },
 	};
-	AUTO_ROOM struct room r;
+	AUTO_ROOM struct sandbox_room r;
 	AUTO_BUF struct buf restricts = { 0 }; /* "1": AppArmor does, else something else */
 	struct cadre_report *report = call->report;
 	struct json_out w = json_out(&report->json);
 	const char *why = NULL;
 
-	if (room_open(&r, call) < 0)
+	if (sandbox_room_open(&r, call) < 0)
 		return -(int)call->err->kind;
 	(void)file_read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 64, &restricts, NULL);
 	enum sandbox_strength strength = sandbox_strength(r.sandbox, &why);
@@ -264,7 +252,7 @@ static int sandbox_status(struct cadre_call *call)
 			     : "no: commands that you or a rule allow run free; what follows is the inside",
 		   NULL);
 	struct err err = { 0 };
-	if (strength == SANDBOX_FULL && room_hold(&r, false, "true", &err) == 0 && r.held) {
+	if (strength == SANDBOX_FULL && sandbox_room_hold(&r, false, "true", &err) == 0 && r.held) {
 		put_paths(report, &w, "writable", &r.held->profile.writes);
 		put_paths(report, &w, "protected", &r.held->profile.protects);
 		put_paths(report, &w, "hidden", &r.held->profile.hides);
@@ -307,7 +295,7 @@ static void answer_add(struct explanation *t, const char *key, bool yes, const c
 }
 
 /* The lines of settings that speak of it; a deny that wins is among them. */
-static void answer_rules(struct explanation *t, const struct room *r, const char *path, struct str host)
+static void answer_rules(struct explanation *t, const struct sandbox_room *r, const char *path, struct str host)
 {
 	json_kopen(&t->w, "rules", '[');
 	for (size_t i = 0; i < r->policy->entry_count; i++) {
@@ -331,7 +319,7 @@ static void answer_change(struct explanation *t, const char *text)
 		report_row(t->report, CADRE_NOTE, "to change it", text, NULL);
 }
 
-static int explain_path(struct explanation *t, struct room *r, const char *text, struct err *err)
+static int explain_path(struct explanation *t, struct sandbox_room *r, const char *text, struct err *err)
 {
 	struct arena *a = &r->arena;
 	const char *home = getenv("HOME");
@@ -339,7 +327,7 @@ static int explain_path(struct explanation *t, struct room *r, const char *text,
 						  : path_absolute(a, r->permission.env.cwd, str_from(text));
 	struct stat st;
 
-	if (room_hold(r, false, "true", err) < 0)
+	if (sandbox_room_hold(r, false, "true", err) < 0)
 		return -(int)err->kind;
 	const struct profile *p = &r->held->profile;
 	bool reads = profile_may_read(p, path);
@@ -364,7 +352,7 @@ static int explain_path(struct explanation *t, struct room *r, const char *text,
 	return 0;
 }
 
-static int explain_host(struct explanation *t, struct room *r, const char *text, struct err *err)
+static int explain_host(struct explanation *t, struct sandbox_room *r, const char *text, struct err *err)
 {
 	struct arena *a = &r->arena;
 	uint64_t port = 443;
@@ -385,7 +373,7 @@ static int explain_host(struct explanation *t, struct room *r, const char *text,
 	return 0;
 }
 
-static int explain_command(struct explanation *t, struct room *r, const char *command)
+static int explain_command(struct explanation *t, struct sandbox_room *r, const char *command)
 {
 	static const char *const texts[] = {
 		[WHERE_FREE] = "outside, if you or a rule allow it; held to what is believed of it if nobody is asked",
@@ -410,11 +398,11 @@ static int explain_command(struct explanation *t, struct room *r, const char *co
 
 static int sandbox_explain(struct cadre_call *call)
 {
-	AUTO_ROOM struct room r;
+	AUTO_ROOM struct sandbox_room r;
 	struct explanation t = { .report = call->report, .w = json_out(&call->report->json) };
 	const char *what = call->operands[0];
 
-	if (room_open(&r, call) < 0)
+	if (sandbox_room_open(&r, call) < 0)
 		return -(int)call->err->kind;
 	json_open(&t.w, '{');
 	enum explained kind = what_is(what);
@@ -423,56 +411,6 @@ static int sandbox_explain(struct cadre_call *call)
 					: explain_command(&t, &r, what);
 	json_close(&t.w);
 	return rc;
-}
-
-/* ---- run ---- */
-
-struct running {
-	struct loop *loop;
-	int status;
-};
-
-static void on_run_exit(struct child *c, int status)
-{
-	struct running *r = child_data(c);
-
-	r->status = status;
-	loop_stop(r->loop);
-}
-
-static int sandbox_run(struct cadre_call *call)
-{
-	static const struct child_handlers handlers = { .on_exit = on_run_exit };
-	AUTO_ROOM struct room r;
-	AUTO_BUF struct buf text = { 0 };
-	struct running running = { .loop = call->services->loop };
-	struct child *child;
-
-	if (room_open(&r, call) < 0 || settings_refusal(r.permission.settings, call->err) < 0)
-		return -(int)call->err->kind;
-	for (size_t i = 0; i < call->count; i++)
-		buf_addf(&text, "%s%s", i ? " " : "", call->operands[i]);
-	if (room_hold(&r, args_has(&call->args, "read-only"), text.p, call->err) < 0)
-		return -(int)call->err->kind;
-	if (!r.held || !r.held->profile.hold)
-		return err_set(call->err, ERR_LIMIT, "the kernel cannot hold this command: see `cadre sandbox status`");
-	struct child_options options = { .argv = call->operands,
-					 .envp = sandbox_envp(&r.arena, r.held, r.permission.env.envp),
-					 .cwd = r.permission.env.cwd,
-					 .inherit = true,
-					 .confine = &r.held->confine };
-	int rc = spawn_start(call->services->spawner, &options, &handlers, &running, &child, call->err);
-	if (rc < 0)
-		return rc;
-	loop_run(running.loop);
-	AUTO_BUF struct buf said = { 0 };
-	sandbox_report(r.held, STR(""), running.status != 0, &said);
-	if (said.n) /* beside what the program says, on the streams that it was given */
-		(void)file_write_all(STDERR_FILENO, said.p, said.n);
-	call->report->code = WIFSIGNALED(running.status) ? 128 + WTERMSIG(running.status) : WEXITSTATUS(running.status);
-	struct str trimmed = str_trim(buf_str(&said));
-	json_addf(&call->report->json, "{status:%d, sandbox:'%.*s'}", call->report->code, STR_ARG(trimmed));
-	return 0;
 }
 
 /* ---- apparmor ---- */

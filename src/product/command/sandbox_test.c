@@ -201,6 +201,8 @@ static int trial_tree(struct trial *t, struct err *err)
 	t->home = arena_printf(&t->arena, "%s/home", t->dir);
 	t->work = arena_printf(&t->arena, "%s/work", t->dir);
 	int rc = file_make_dirs(t->dir, 0700, err);
+	if (rc == 0)
+		rc = spawner_keep_path(t->services->spawner, t->dir, err);
 	for (size_t i = 0; i < COUNT_OF(files) && rc == 0; i++) {
 		const char *path = arena_printf(&t->arena, "%s/%s", t->dir, files[i].path);
 		rc = file_make_parents(path, err);
@@ -262,7 +264,7 @@ static int trial_open(struct trial *t, struct cadre_call *call)
 				    .dirs = dirs,
 				    .envp = env };
 	t->sandbox = sandbox_new(&(struct sandbox_options){ t->services->loop, arena_printf(a, "%s/.claude", t->home),
-							    arena_printf(a, "%s/tmp", t->dir) });
+							    arena_printf(a, "%s/tmp", t->dir), t->services->spawner });
 	struct sandbox_policy *policy = xcalloc(1, sizeof *policy);
 	const char **hidden = arena_calloc(&policy->arena, 2 * sizeof *hidden);
 	hidden[0] = arena_printf(&policy->arena, "%s/.env", t->work);
@@ -274,8 +276,6 @@ static int trial_open(struct trial *t, struct cadre_call *call)
 
 static void trial_close(struct trial *t)
 {
-	AUTO_FILE_AT struct file_at at = { .dir = -1 };
-
 	sandbox_free(t->sandbox);
 	if (t->victim) {
 		child_kill(t->victim, SIGKILL);
@@ -285,9 +285,10 @@ static void trial_close(struct trial *t)
 	for (size_t i = 0; i < COUNT_OF(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	const char *slash = t->dir ? strrchr(t->dir, '/') : NULL;
-	if (slash && file_at_find(arena_dup(&t->arena, t->dir, (size_t)(slash - t->dir)), slash + 1, 0, &at, NULL) == 0)
-		(void)file_at_remove_tree(&at, NULL);
+	if (t->dir) {
+		(void)file_remove_raw(t->dir);
+		spawner_forget_path(t->services->spawner, t->dir);
+	}
 	buf_release(&t->output);
 	arena_release(&t->arena);
 }

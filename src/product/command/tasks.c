@@ -343,6 +343,10 @@ static void add_task_row(struct cadre_report *r, const struct task_row *row, uns
 		buf_addf(&title, " [%s]", row->name);
 	snprintf(id, sizeof id, "%s", row->agent);
 	buf_addf(&state, "%s%s%s", row->state, row->verdict[0] ? " " : "", row->verdict);
+	if (row->ended_ms && (!strcmp(row->state, "idle") || !strcmp(row->state, "awaiting"))) {
+		buf_addstr(&state, " for ");
+		buf_addspan(&state, id_wall_ms() - row->ended_ms);
+	}
 	if (row->unread)
 		buf_addf(&state, ", %lld unread", (long long)row->unread);
 	for (struct str rest = str_trim(str_from(row->tasks ? row->tasks : "")); rest.p && rest.n;) {

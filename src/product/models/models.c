@@ -195,8 +195,8 @@ int models_request(struct loop *loop, struct http *client, struct http_request *
 	return -(int)q.why.kind;
 }
 
-/* The answer to a GET below the address of the place, with its credential. */
-static int ask_server(struct http_endpoint *p, const char *path, struct model_question *q, struct arena *a)
+/* The answer to a GET with the credential of the place. */
+static int ask_server(struct http_endpoint *p, const char *url, struct model_question *q, struct arena *a)
 {
 	const char *headers[CREDENTIAL_MOST_HEADERS + 2] = { NULL };
 	unsigned generation;
@@ -207,7 +207,6 @@ static int ask_server(struct http_endpoint *p, const char *path, struct model_qu
 			loop_run(q->loop);
 	if (q->why.kind)
 		return -(int)q->why.kind;
-	const char *url = arena_printf(a, "%s%s", p->base, path);
 	credential_sign(p->endpoint.credential,
 			&(struct credential_request){ .method = "GET", .url = url, .body_hash = STR(EMPTY_HASH) }, a,
 			headers, &generation);
@@ -225,7 +224,8 @@ static int list_asked(struct cadre_call *call, struct model_list *l, const struc
 	} paths[] = { { &wire_messages, "/v1/models?limit=1000" },
 		      { &wire_chat, "/models" },
 		      { &wire_responses, "/models" },
-		      { &wire_gemini, "/models?pageSize=1000" } };
+		      { &wire_gemini, "/models?pageSize=1000" },
+		      { &wire_invoke, "/inference-profiles?type=SYSTEM_DEFINED&maxResults=1000" } };
 	struct endpoints *endpoints = &call->services->endpoints;
 	struct model_question q = { .loop = call->services->loop };
 	AUTO_ARENA struct arena a = { 0 };
@@ -240,13 +240,22 @@ static int list_asked(struct cadre_call *call, struct model_list *l, const struc
 		return err_set(call->err, ERR_USAGE, "%s has no list of models that can be asked for", place->name);
 	if (endpoints_find(endpoints, arena_printf(&a, "%s/x", place->name), &endpoint, call->err) < 0)
 		return -(int)call->err->kind;
-	int status = ask_server(CONTAINER_OF(endpoint, struct http_endpoint, endpoint), paths[i].path, &q, &a);
+	struct http_endpoint *http = CONTAINER_OF(endpoint, struct http_endpoint, endpoint);
+	const char *base = http->base, *given = variables_get(&http->variables, "AWS_ENDPOINT_URL_BEDROCK");
+	if (place->wire == &wire_invoke) /* its models are listed at another address */
+		base = given ? given : arena_printf(&a, "https://bedrock.%s.amazonaws.com", http->region);
+	int status = ask_server(http, arena_printf(&a, "%s%s", base, paths[i].path), &q, &a);
 	if (status == 0)
 		status = json_parse(&reader, q.answer.p, q.answer.n, &root, &q.why);
-	const struct json *list = json_get(root, json_get(root, "data") ? "data" : "models");
+	const char *const lists[] = { "data", "models", "inferenceProfileSummaries" };
+	const struct json *list = NULL;
+	for (size_t k = 0; k < COUNT_OF(lists) && !list; k++)
+		list = json_get(root, lists[k]);
 	for (const struct json *v = json_first(list); v && json_is(list, JSON_ARRAY); v = json_next(list, v)) {
 		const char *name = json_cstr(json_get(v, json_get(v, "id") ? "id" : "name"), &a);
-		if (!name)
+		if (place->wire == &wire_invoke) /* others do not speak the Messages API */
+			name = json_cstr(json_get(v, "inferenceProfileId"), &a);
+		if (!name || (place->wire == &wire_invoke && !strstr(name, "anthropic.")))
 			continue;
 		if (str_starts(str_from(name), STR("models/"))) /* Gemini */
 			name += strlen("models/");
@@ -325,8 +334,11 @@ const char *models_credential(struct services *sv, const struct provider *p, str
 		if (value && value[0])
 			return arena_printf(a, "the variable %s", names[i]);
 	}
+	bool literal = !helper && key && !str_has((struct str){ key->text, key->len }, STR("${"));
 	if (helper || key)
-		return arena_printf(a, "%s of providers.%s", helper ? "keyHelper" : "key", p->name);
+		return arena_printf(a, "%s of providers.%s%s", helper ? "keyHelper" : "key", p->name,
+				    literal ? " (in the clear: \"${VARIABLE}\" or keyEnv keeps it out of the file)"
+					    : "");
 	if (p == &provider_anthropic)
 		return settings_get(sv->policy.settings, "apiKeyHelper", NULL) ? "apiKeyHelper" : "none";
 	if (p->local || p->base || !p->wire)

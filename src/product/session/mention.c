@@ -6,8 +6,11 @@
 #include "product/session/session_int.h"
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "lib/json/json_write.h"
 #include "guard/permission/permission.h"
+#include "guard/permission/resolved_path.h"
+#include "agents/agent/skill_use.h"
 #include "mcp/client/pool.h"
 #include "agents/subagent/subagent.h"
 
@@ -18,6 +21,7 @@ enum { MOST_NAMES = 1000, MOST_BYTES = 400 * 1024 };
 struct mention {
 	struct mentions *all;
 	char *path;             /* absolute; SERVER:URI; of an agent its name; owned */
+	char *target;           /* of a directory: where it leads; owned */
 	struct tool_call *call; /* NULL: a directory or an agent */
 	struct buf text;        /* of a directory: its names; of an agent: what the user wants */
 	bool is_agent;
@@ -79,11 +83,11 @@ static int by_name(const void *a, const void *b)
 
 static void list_directory(struct mention *one)
 {
-	struct hidden_files *hidden = hidden_files_find(&one->all->session->tree.main.env, one->path);
+	struct hidden_files *hidden = hidden_files_find_at(&one->all->session->tree.main.env, one->path, one->target);
 	AUTO_ARENA struct arena a = { 0 };
 	char *names[MOST_NAMES];
 	size_t count = 0;
-	AUTO_DIR DIR *dir = opendir(one->path);
+	AUTO_DIR DIR *dir = hidden_files_has(hidden, one->path) ? NULL : dir_open_unlinked(one->target);
 
 	for (struct dirent *e; count < MOST_NAMES && (e = dir_next(dir));) {
 		if (hidden_files_has(hidden, path_join(&a, one->path, e->d_name)))
@@ -100,15 +104,16 @@ static void list_directory(struct mention *one)
 }
 
 /* The name as a file or directory that may be attached. A sentence may end behind the name: without such a file its punctuation is
- * cut off. NULL: it is in the list, or must not be attached (*ret_named), or there is none. */
-static char *mention_path(const struct mentions *m, struct arena *a, struct str name, struct stat *ret_st,
-			  bool *ret_named)
+ * cut off. NULL: it is in the list, or must not be attached (*ret_named), or there is none. *ret_target: where a directory leads. */
+static char *mention_path(const struct mentions *m, struct arena *a, struct str name, bool *ret_named,
+			  const char **ret_target)
 {
 	const struct tool_env *env = &m->session->tree.main.env;
 	const char *const *dirs = env->dirs;
 	char *path = path_absolute(a, env->cwd, name);
+	struct stat st;
 
-	while (stat(path, ret_st) < 0) {
+	while (stat(path, &st) < 0) {
 		if (name.n < 2 || !char_in(name.p[name.n - 1], PUNCTUATION))
 			return NULL;
 		name.n--;
@@ -118,9 +123,11 @@ static char *mention_path(const struct mentions *m, struct arena *a, struct str 
 	for (size_t i = 0; i < m->count; i++)
 		if (!strcmp(m->list[i].path, path))
 			return NULL;
-	if (!S_ISDIR(ret_st->st_mode))
-		return S_ISREG(ret_st->st_mode) ? path : NULL;
-	while (*dirs && !path_is_inside(path, *dirs))
+	if (!S_ISDIR(st.st_mode))
+		return S_ISREG(st.st_mode) ? path : NULL;
+	const struct resolved_path found = resolved_path_find(a, "/", str_from(path));
+	*ret_target = found.target;
+	while (*dirs && !resolved_path_is_inside(a, &found, *dirs))
 		dirs++;
 	return *dirs ? path : NULL; /* names in other directories are not given away */
 }
@@ -206,7 +213,6 @@ bool session_read_mentions(struct cadre_session *s)
 	const struct tool *read = tool_set_find(&s->tree.main.tools, STR("Read"));
 	struct str text = buf_str(&s->turn.prompt), name;
 	size_t first = 0;
-	struct stat st;
 
 	if (!next_name(text, &first).p)
 		return false;
@@ -215,14 +221,18 @@ bool session_read_mentions(struct cadre_session *s)
 	s->turn.mentions = m;
 	for (size_t at = 0; m->count < MOST_MENTIONS && (name = next_name(text, &at)).p;) {
 		bool named = false;
-		const char *path = read ? mention_path(m, &a, name, &st, &named) : NULL;
+		const char *target = NULL;
+		const char *path = read ? mention_path(m, &a, name, &named, &target) : NULL;
 		if (!path) {
 			if (!named && !mention_agent(m, &a, name))
 				mention_resource(m, &a, name);
 			continue;
 		}
+		if (target && permission_forbids(&s->tree.main.permission, read))
+			continue;
 		struct mention *one = mention_add(m, path);
-		if (S_ISDIR(st.st_mode)) {
+		if (target) {
+			one->target = xstrdup(target);
 			list_directory(one);
 			continue;
 		}
@@ -258,6 +268,7 @@ void session_drop_mentions(struct cadre_session *s)
 		tool_call_free(m->list[i].call);
 		buf_release(&m->list[i].text);
 		free(m->list[i].path);
+		free(m->list[i].target);
 	}
 	free(m);
 }
@@ -293,6 +304,9 @@ int session_add_mentions(struct cadre_session *s, struct err *err)
 		blocks[i] = segment_text(buf_str(&out));
 	}
 	int status = query_add_user(&s->tree.main.query, blocks, m->count, true, err);
+	for (size_t i = 0; i < m->count; i++)
+		if (m->list[i].call)
+			agent_touch(&s->tree.main, m->list[i].call);
 	session_drop_mentions(s);
 	return status;
 }

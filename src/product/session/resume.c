@@ -140,6 +140,27 @@ int session_find(struct cadre_session *s, const struct options *o, const char *p
 	return 0;
 }
 
+/* A team and agents that came behind the message to which the conversation was set back */
+static void drop_later(struct cadre_session *s, const struct session_load *l, struct buf *notes)
+{
+	AUTO_BUF struct buf names = { 0 };
+	AUTO_BUF struct buf tasks = { 0 };
+	struct err err = { 0 };
+
+	agent_tree_set_back(&s->tree, &l->later, &names);
+	if (names.n)
+		buf_addf(notes, "the conversation was set back: agents that were started later are stopped: %s\n",
+			 names.p);
+	if (!l->team_later || !s->tree.team)
+		return;
+	buf_addf(notes, "the conversation was set back: team %s, which was made later, is deleted", s->tree.team->name);
+	if (!team_delete(&s->tree, true, &names, &tasks, &err))
+		buf_addf(notes, ": %s", err.text);
+	else if (tasks.n)
+		buf_addf(notes, "; its open tasks are in %s", tasks.p);
+	buf_addch(notes, '\n');
+}
+
 int session_take_load(struct cadre_session *s, bool run, struct err *err)
 {
 	struct agent *a = &s->tree.main;
@@ -154,6 +175,7 @@ int session_take_load(struct cadre_session *s, bool run, struct err *err)
 		meta_read_all(&s->tree, true, &notes);
 		if (a->load->team.n)
 			team_restore(&s->tree, a->load->team);
+		drop_later(s, a->load, &notes);
 		agent_tree_restore(a, &a->load->delivered);
 	}
 	if (notes.n)

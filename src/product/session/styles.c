@@ -3,6 +3,7 @@
 #include "product/session/session.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
+#include "defs/policy/sources.h"
 #include "config/catalog/catalog.h"
 #include "lib/git/git_head.h"
 #include "config/settings/settings_file.h"
@@ -156,6 +157,7 @@ static struct catalog *open_styles(const struct cadre_session *s)
 			.name = p->name, .vars = p->vars, .paths = paths, .path_count = p->styles.count
 		};
 	}
+	catalog_sources_hold(&sources, &a, sv->policy.settings);
 	(void)catalog_new(&style_kind, &sources, &styles,
 			  NULL); /* fails for a place of its own, which is compiled in */
 	return styles;

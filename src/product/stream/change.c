@@ -402,6 +402,10 @@ int wire_stop_task(struct wire_request *r, struct err *err)
 
 	if (wire_find_record(r, &record, err) < 0)
 		return -(int)err->kind;
+	if (!record->live && record->member && record->member->state != MEMBER_GONE) { /* parked, or in a pane */
+		record->tree->team_ops->stop(record, true);
+		return 0;
+	}
 	if (!record->live)
 		return err_set(err, ERR_USAGE, "Task %s is not running (status: %s)", record->id,
 			       end_state_info(record->state)->state);

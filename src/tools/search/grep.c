@@ -5,9 +5,11 @@
 #include <pthread.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 
 struct grep {
 	const struct grep_query *q;
+	struct walk_options walk;
 	struct pattern pattern;
 	struct grep_scanner **scanners; /* one a thread, made when it is first needed */
 	pthread_mutex_t lock;           /* for all that follows */
@@ -65,15 +67,14 @@ static void drop_useless_files(struct grep *g)
 }
 
 /* Takes the hits. */
-static void keep_hits(struct grep *g, const char *path, const char *shown, struct grep_hits *hits)
+static void keep_hits(struct grep *g, const struct stat *st, const char *shown, struct grep_hits *hits)
 {
-	struct grep_file file = { .path = xstrdup(shown), .hits = *hits };
+	struct grep_file file = { .path = xstrdup(shown),
+				  .mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+				  .hits = *hits };
 	struct grep_results *r = &g->found;
-	struct stat st;
 
 	*hits = (struct grep_hits){ 0 };
-	if (g->q->want.mode == GREP_FILES && stat(path, &st) == 0)
-		file.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	pthread_mutex_lock(&g->lock);
 	*xpush(r->files, r->count, r->cap) = file;
 	r->lines += file.hits.lines;
@@ -98,9 +99,14 @@ static bool search_file(struct grep *g, unsigned worker, const char *path, bool 
 		return true;
 	if (!g->scanners[worker])
 		g->scanners[worker] = grep_scanner_new(&g->pattern, &g->q->want, g->q->walk.stop, g->q->walk.limit_ms);
-	int rc = grep_scan_file(g->scanners[worker], path, shown, named, &hits, &err);
+	char real[PATH_MAX];
+	struct stat st;
+	AUTO_CLOSE int fd = file_below_open("/", walk_real(&g->walk, path, real), &st, &err);
+	if (fd < 0 && !named)
+		return true;
+	int rc = fd < 0 ? fd : grep_scan_file(g->scanners[worker], fd, path, shown, named, &hits, &err);
 	if (rc == 0 && hits.matches)
-		keep_hits(g, path, shown, &hits);
+		keep_hits(g, &st, shown, &hits);
 	buf_release(&hits.text);
 	if (rc == 0 || (rc == -ERR_IO && !named))
 		return true;
@@ -118,20 +124,23 @@ static bool on_file(void *data, unsigned worker, struct str path)
 
 static int search_path(struct grep *g, unsigned threads, struct err *err)
 {
-	struct walk_options options = g->q->walk;
-	const char *path = options.root;
+	struct walk_options *options = &g->walk;
+	const char *path = options->root;
+	AUTO_FREE char *real = options->target ? NULL : realpath(path, NULL);
 	struct stat st;
 	int rc = 0;
 
-	options.globs_base = path_is_inside(path, g->q->base) ? g->q->base : path;
-	options.threads = threads;
-	options.visit = on_file;
-	options.data = g;
+	if (real)
+		options->target = real;
+	options->globs_base = path_is_inside(path, g->q->base) ? g->q->base : path;
+	options->threads = threads;
+	options->visit = on_file;
+	options->data = g;
 	if (stat(path, &st) < 0)
 		return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO,
 			       "cannot search in %s: %m", path);
 	if (S_ISDIR(st.st_mode))
-		rc = walk_run(&options, err);
+		rc = walk_run(options, err);
 	else if (S_ISREG(st.st_mode))
 		(void)search_file(g, 0, path, true);
 	else
@@ -143,7 +152,7 @@ static int search_path(struct grep *g, unsigned threads, struct err *err)
 
 int grep_run(const struct grep_query *query, struct grep_results *ret_results, struct err *err)
 {
-	struct grep g = { .q = query, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct grep g = { .q = query, .walk = query->walk, .lock = PTHREAD_MUTEX_INITIALIZER };
 	unsigned threads = walk_threads();
 
 	int rc = pattern_compile(&g.pattern, query->pattern, query->flags, err);

@@ -73,5 +73,5 @@ void grep_scanner_free(struct grep_scanner *s);
 /* Searches the file; shown is its name in the output, named means that the user asked for this very file. Adds to *hits,
  * whose matches are 0 when nothing was found. ERR_IO when it cannot be read, ERR_LIMIT when the pattern is too
  * expensive, ERR_TIMEOUT when the time is over. */
-int grep_scan_file(struct grep_scanner *s, const char *path, const char *shown, bool named, struct grep_hits *hits,
-		   struct err *err);
+int grep_scan_file(struct grep_scanner *s, int fd, const char *path, const char *shown, bool named,
+		   struct grep_hits *hits, struct err *err);

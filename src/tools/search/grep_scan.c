@@ -530,14 +530,11 @@ static int scan_pieces(struct grep_scanner *s, int fd, const char *path)
 	return 0;
 }
 
-int grep_scan_file(struct grep_scanner *s, const char *path, const char *shown, bool named, struct grep_hits *hits,
-		   struct err *err)
+int grep_scan_file(struct grep_scanner *s, int fd, const char *path, const char *shown, bool named,
+		   struct grep_hits *hits, struct err *err)
 {
 	size_t mark_len;
 
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return err_set(err, ERR_IO, "cannot open %s: %m", path);
 	if (s->room > 16 * PIECE) { /* a file with a very long line, or one that was read whole, is over */
 		s->room = PIECE;
 		s->window = xrealloc(s->window, s->room);

@@ -59,7 +59,7 @@ static bool on_file(void *data, unsigned worker, struct str path)
 	struct stat st;
 	struct glob_hit hit = { .path = xstrdup(path.p) };
 
-	if (stat(path.p, &st) == 0)
+	if (lstat(path.p, &st) == 0)
 		hit.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	pthread_mutex_lock(&g->lock);
 	*xpush(g->hits, g->count, g->cap) = hit;
@@ -158,7 +158,8 @@ static bool set_pattern(struct glob_job *g, struct tool_call *call)
 		return false;
 	g->walk.root = fixed.n ? path_absolute(&call->arena, base, fixed) : base;
 	g->walk.globs_base = g->walk.root;
-	g->walk.denied = g->denied = hidden_files_find(call->env, g->walk.root);
+	g->walk.target = call->file && !strcmp(call->file, g->walk.root) ? call->file_target : NULL;
+	g->walk.denied = g->denied = hidden_files_find_at(call->env, g->walk.root, g->walk.target);
 	if (anchored)
 		rest = (struct str){ pattern.p + fixed.n + 1, pattern.n - fixed.n - 1 };
 	bool marked = rest.n && (rest.p[0] == '!' || rest.p[0] == '#'); /* no negation, no comment */

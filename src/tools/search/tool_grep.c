@@ -184,8 +184,10 @@ static bool grep_set_query(struct grep_job *g, struct tool_call *call)
 	const char *path = json_get(call->input, "path") ? file_tool_path(call, "path") : q->base;
 	if (!path)
 		return false;
+	/* What was judged; the directory of the agent if the call names none. */
+	const char *target = call->file && !strcmp(call->file, path) ? call->file_target : NULL;
 	q->want.with_path = stat(path, &st) < 0 || !S_ISREG(st.st_mode);
-	g->denied = hidden_files_find(env, path);
+	g->denied = hidden_files_find_at(env, path, target);
 	if (globs.n) {
 		/* Patterns are separated by blanks and commas; a comma inside of braces belongs to the pattern. */
 		size_t start = 0;
@@ -203,6 +205,7 @@ static bool grep_set_query(struct grep_job *g, struct tool_call *call)
 	}
 	q->walk = (struct walk_options){
 		.root = path,
+		.target = target,
 		.no_ignore = env->settings && env->settings->search_ignored,
 		.globs = g->globs.count ? &g->globs : NULL,
 		.types = type.n ? &g->types : NULL,

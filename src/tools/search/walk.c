@@ -13,6 +13,7 @@
 #include "lib/base/id.h"
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "lib/match/gitignore.h"
 
 struct ignore_level;
@@ -244,6 +245,14 @@ unsigned walk_threads(void)
 	return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
 }
 
+const char *walk_real(const struct walk_options *o, const char *path, char real[static PATH_MAX])
+{
+	if (!o->target || !strcmp(o->root, o->target))
+		return path;
+	int n = snprintf(real, PATH_MAX, "%s%s", o->target, path + strlen(o->root));
+	return n < PATH_MAX ? real : "";
+}
+
 static bool walk_over(struct walk *w)
 {
 	if (w->o->stop && atomic_load_explicit(w->o->stop, memory_order_relaxed))
@@ -313,7 +322,8 @@ static bool walk_wants(struct walk *w, const struct ignore_level *level, struct 
 /* Names and types of a directory's entries into worker->names; *ret_has: the sources of rules among them, as bits. */
 static int list_dir(struct worker *k, const char *path, unsigned *ret_has)
 {
-	AUTO_DIR DIR *dir = opendir(path);
+	char real[PATH_MAX];
+	AUTO_DIR DIR *dir = dir_open_unlinked(walk_real(k->walk->o, path, real));
 	if (!dir)
 		return -ERR_IO;
 	buf_clear(&k->names);
@@ -442,11 +452,15 @@ static void *worker_main(void *arg)
 
 int walk_run(const struct walk_options *options, struct err *err)
 {
-	struct walk w = { .o = options, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+	struct walk_options own = *options;
+	struct walk w = { .o = &own, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 	struct worker first = { .walk = &w };
+	AUTO_FREE char *real = own.target ? NULL : realpath(own.root, NULL);
 
 	if (hidden_files_has(options->denied, options->root))
 		return 0;
+	if (real)
+		own.target = real;
 	w.deadline_ms = options->limit_ms ? clock_ms(CLOCK_MONOTONIC) + options->limit_ms : 0;
 	ignore_tree_init(&w.ignores, options->no_ignore ? NULL : options->home,
 			 options->no_ignore ? NULL : options->config_home);

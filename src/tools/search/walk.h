@@ -4,6 +4,7 @@
  * What is visited is what ripgrep visits: no ignored files, none whose name begins with a dot unless a rule with ! keeps
  * them, no symbolic links below the root, regular files only. The order is not defined. */
 #pragma once
+#include <limits.h>
 #include <stdatomic.h>
 #include "lib/base/base.h"
 #include "lib/match/gitignore.h"
@@ -11,9 +12,10 @@
 
 /* All borrowed until walk_run returns */
 struct walk_options {
-	const char *root; /* absolute; a directory */
-	bool hidden;      /* visit names that begin with a dot, too */
-	bool no_ignore;   /* look at no ignore file */
+	const char *root;   /* absolute; a directory */
+	const char *target; /* where it leads, without links, as it was judged; NULL: where it leads now */
+	bool hidden;        /* visit names that begin with a dot, too */
+	bool no_ignore;     /* look at no ignore file */
 	const struct gitignore
 		*globs;         /* NULL, or only files that match; rules with ! are left out; beats ignore files */
 	const char *globs_base; /* the directory that patterns with a slash are relative to */
@@ -28,6 +30,10 @@ struct walk_options {
 	bool (*visit)(void *data, unsigned worker, struct str path);
 	void *data;
 };
+
+/* Where a path of the walk is: below target instead of root. No name in it may be a link, so it is opened without following any: a
+ * directory that is swapped for a link meanwhile is not entered. Returns path or real. */
+const char *walk_real(const struct walk_options *o, const char *path, char real[static PATH_MAX]);
 
 unsigned walk_threads(void); /* a good number of threads for this machine */
 /* 0, also when visit ended it; ERR_CANCELLED, ERR_TIMEOUT; ERR_IO when the root cannot be read. Directories below it that

@@ -403,8 +403,10 @@ static int shell_spawn(struct shell *shell, const struct shell_options *o, struc
 					 .cwd = o->cwd,
 					 .merge = true,
 					 .landlock_fd = env->landlock_fd,
-					 .confine = shell->held && shell->held->profile.hold ? &shell->held->confine
-											     : NULL };
+					 .confine = shell->held && (shell->held->profile.hold ||
+								    shell->held->confine.filter)
+							    ? &shell->held->confine
+							    : NULL };
 
 	rc = spawn_start(env->spawner, &options, &shell_handlers, shell, &shell->child, err);
 	if (rc == -ERR_NOT_FOUND && any && file_exists(o->cwd)) { /* no bash here */

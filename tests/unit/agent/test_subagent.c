@@ -11,7 +11,6 @@ int main(void)
 	test_end_state();
 	test_fork();
 	test_report();
-	test_skill_restore();
 	test_life();
 	test_meta();
 	test_tree();

@@ -2,7 +2,7 @@
  * test_worktree_guard.c - the processes of an agent stay in its worktree. */
 #include "tests_worktree.h"
 #include <sys/wait.h>
-#include "lib/io/landlock.h"
+#include "lib/confine/landlock.h"
 #include "worktree_stage.h"
 
 #define HERE ".claude/worktrees/agent-" ID_1

@@ -10,5 +10,4 @@ int test_life(void);
 int test_meta(void);
 int test_placement(void);
 int test_report(void);
-int test_skill_restore(void);
 int test_tree(void);

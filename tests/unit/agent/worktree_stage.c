@@ -18,8 +18,8 @@ static void set_environment(const struct stage *st)
 
 void stage_init(struct stage *st)
 {
-	*st = (struct stage){ .dir = "/tmp/cadre-test-XXXXXX" };
-	CHECK(mkdtemp(st->dir));
+	*st = (struct stage){ 0 };
+	folder_make(st->dir);
 	snprintf(st->repo, sizeof st->repo, "%s/repo", st->dir);
 	set_environment(st);
 	stage_must(st, "cd .. && git init -q -b main repo && cd repo && git config user.name tester &&"

@@ -5,8 +5,8 @@
 #include "agents/worktree/worktree_int.h"
 
 struct stage {
-	char dir[64];  /* everything of the test is below it; HOME too */
-	char repo[80]; /* dir/repo: files a, b, sub/c; one commit; *.log and .env ignored */
+	char dir[FOLDER_MAX]; /* everything of the test is below it; HOME too */
+	char repo[80];        /* dir/repo: files a, b, sub/c; one commit; *.log and .env ignored */
 	struct loop *loop;
 	struct spawner *spawner;
 	struct worktree_pool *pool;

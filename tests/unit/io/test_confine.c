@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include "spawn_stage.h"
-#include "lib/io/cell.h"
-#include "lib/io/confine.h"
-#include "lib/io/landlock.h"
-#include "lib/io/seccomp.h"
+#include "lib/confine/cell.h"
+#include "lib/confine/confine.h"
+#include "lib/confine/landlock.h"
+#include "lib/confine/seccomp.h"
 #include "test_io.h"
 
 struct walled {

@@ -41,7 +41,7 @@ static void stage_init(struct stage *s, unsigned most)
 static void stage_release(struct stage *s)
 {
 	for (int i = 0; i < SLOTS; i++)
-		governor_leave(&s->g, &s->c[i].slot, GOVERNOR_OTHER, 0);
+		governor_leave(&s->c[i].slot, GOVERNOR_OTHER, 0);
 	governor_release(&s->g);
 	loop_free(s->loop);
 }
@@ -55,7 +55,7 @@ static void enter(struct stage *s, unsigned from, unsigned to)
 
 static void leave(struct stage *s, unsigned i, enum governor_outcome outcome, int64_t hold_ms)
 {
-	governor_leave(&s->g, &s->c[i].slot, outcome, hold_ms);
+	governor_leave(&s->c[i].slot, outcome, hold_ms);
 }
 
 TEST(requests_go_in_the_order_of_arrival_up_to_the_cap)
@@ -369,6 +369,57 @@ TEST(a_new_upper_limit_moves_an_untouched_cap_along)
 	stage_release(&s);
 }
 
+/* Two models at one gateway: the second one neither waits for the first one's hold nor shares its narrow cap. */
+TEST(a_limit_of_one_model_is_not_that_of_another)
+{
+	struct governor one, two;
+	struct stage s;
+	stage_init(&s, 4);
+	governor_init_part(&one, &s.g);
+	governor_init_part(&two, &s.g);
+	for (unsigned i = 0; i < 6; i++)
+		governor_enter(i % 2 ? &two : &one, &s.c[i].slot);
+	loop_run(s.loop);
+	CHECK_INT(s.granted, 4); /* of the whole */
+	CHECK_INT(s.c[3].place, 4);
+
+	governor_leave(&s.c[0].slot, GOVERNOR_LIMITED, 1000);
+	governor_leave(&s.c[1].slot, GOVERNOR_OK, 0);
+	CHECK_INT(one.cap, 2);
+	CHECK_INT(two.cap, 4);
+	for (unsigned i = 6; i < 8; i++)
+		governor_enter(&two, &s.c[i].slot);
+	loop_run(s.loop);
+	CHECK_INT(s.c[5].place, 5); /* at once: c[4] is held, c[5] and c[6] are not */
+	CHECK_INT(s.c[5].at_ms, s.c[0].at_ms);
+	CHECK_INT(s.c[6].at_ms, s.c[0].at_ms);
+	CHECK(!s.c[4].place && !s.c[7].place); /* the hold is over, but four are under way */
+	governor_leave(&s.c[5].slot, GOVERNOR_OK, 0);
+	loop_run(s.loop);
+	CHECK_INT(s.c[4].place, 7);
+	CHECK_INT(s.c[4].at_ms, s.c[0].at_ms + 1000);
+	stage_release(&s);
+}
+
+TEST(models_take_turns_in_the_order_of_arrival)
+{
+	struct governor one, two;
+	struct stage s;
+	stage_init(&s, 1);
+	governor_init_part(&one, &s.g);
+	governor_init_part(&two, &s.g);
+	for (unsigned i = 0; i < 6; i++)
+		governor_enter(i < 2 || i > 3 ? &one : &two, &s.c[i].slot);
+
+	for (unsigned i = 0; i < 6; i++) {
+		loop_run(s.loop);
+		CHECK_INT(s.c[i].place, i + 1);
+		CHECK_INT(s.granted, i + 1);
+		governor_leave(&s.c[i].slot, GOVERNOR_OK, 0);
+	}
+	stage_release(&s);
+}
+
 int test_governor(void)
 {
 	return RUN_TESTS(T(requests_go_in_the_order_of_arrival_up_to_the_cap), T(a_grant_never_comes_from_inside_enter),
@@ -380,5 +431,6 @@ int test_governor(void)
 			 T(after_a_429_a_whole_round_of_successes_widens_it_by_one),
 			 T(a_probe_that_meets_a_429_doubles_the_rounds_until_the_next_one),
 			 T(a_probe_that_holds_halves_the_rounds), T(several_429_of_one_wave_are_one_failed_probe),
-			 T(a_late_429_halves_the_cap_at_most), T(a_new_upper_limit_moves_an_untouched_cap_along));
+			 T(a_late_429_halves_the_cap_at_most), T(a_new_upper_limit_moves_an_untouched_cap_along),
+			 T(a_limit_of_one_model_is_not_that_of_another), T(models_take_turns_in_the_order_of_arrival));
 }

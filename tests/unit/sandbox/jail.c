@@ -87,7 +87,7 @@ void jail_open(struct jail *j)
 	j->loop = loop_new(0);
 	j->spawner = spawner_new(j->loop, &err);
 	j->sandbox = sandbox_new(&(struct sandbox_options){ j->loop, arena_printf(a, "%s/.claude", j->home),
-							    arena_printf(a, "%s/tmp", j->dir) });
+							    arena_printf(a, "%s/tmp", j->dir), j->spawner });
 	CHECK_INT(permission_add_rule(&j->permission, RULE_DENY, STR("Read(.env)"),
 				      &(struct rule_origin){ .layer = "session" }, NULL, NULL, &err),
 		  0);

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include "jail.h"
 #include "lib/io/file.h"
-#include "lib/io/landlock.h"
+#include "lib/confine/landlock.h"
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
 #include "tests.h"

@@ -11,5 +11,6 @@ int main(void)
 	test_listing();
 	test_paths();
 	test_render();
+	test_skill_text();
 	return tests_run();
 }

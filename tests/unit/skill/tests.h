@@ -7,4 +7,5 @@ int test_listing(void);
 int test_paths(void);
 int test_registry(void);
 int test_render(void);
+int test_skill_text(void);
 int test_template(void);

@@ -134,6 +134,18 @@ static const struct {
 	  RESULT("4", OF("2"), "t1", "one") RESULT("5", OF("3"), "t2", "two") FOREIGN("6", OF("5"), "m2",
 	  TEXT_BLOCK("done")),
 	  "u:hi, a:call t1, a:call t2, u:t1=one, u:t2=two, a:done" },
+	{ "answers of a server that gives all the same id",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) CLOSE("3", OF("2"), "m1", "tool_use") RESULT("4", OF("3"), "t1", "one")
+	  PART("5", OF("4"), "m1", CALL_BLOCK("t2")) CLOSE("6", OF("5"), "m1", "tool_use") RESULT("7", OF("6"), "t2", "two")
+	  PART("8", OF("7"), "m1", TEXT_BLOCK("done")) CLOSE("9", OF("8"), "m1", "end_turn"),
+	  "u:hi, a:call t1, u:t1=one, a:call t2, u:t2=two, a:done" },
+	{ "a result before the end of its answer",
+	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", CALL_BLOCK("t1")) RESULT("3", OF("2"), "t1", "one") PART("4", OF("3"), "m1", CALL_BLOCK("t2"))
+	  CLOSE("5", OF("4"), "m1", "tool_use") RESULT("6", OF("5"), "t2", "two"), "u:hi, a:call t1, a:call t2, u:t1=one, u:t2=two; interrupted" },
+	{ "a branch that was left, with the same id",
+	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo")) PROMPT("3", OF("2"), "wrong")
+	  FOREIGN("4", OF("3"), "m1", TEXT_BLOCK("left")) PROMPT("5", OF("2"), "right"),
+	  "u:hi, a:yo, u:right; interrupted" },
 	{ "a branch that was left",
 	  PROMPT("1", NONE, "hi") FOREIGN("2", OF("1"), "m1", TEXT_BLOCK("yo")) PROMPT("3", OF("2"), "wrong")
 	  FOREIGN("4", OF("3"), "m2", TEXT_BLOCK("left")) PROMPT("5", OF("2"), "right"),

@@ -242,12 +242,47 @@ TEST(on_random_trees_the_walk_finds_what_ripgrep_finds)
 	}
 }
 
+/* While the file of the root is visited, the directory beside it becomes a link. */
+static bool swap_directory(void *data, unsigned worker, struct str path)
+{
+	struct toolbox *box = data;
+
+	CHECK_STR(path, toolbox_path(box, "tree/a"));
+	CHECK_INT(rename(toolbox_path(box, "tree/sub"), toolbox_path(box, "was")), 0);
+	CHECK_INT(symlink(toolbox_path(box, "out"), toolbox_path(box, "tree/sub")), 0);
+	return true;
+}
+
+TEST(what_becomes_a_link_after_it_was_judged_is_not_entered)
+{
+	BOX(box);
+	AUTO_BUF struct buf out = { 0 };
+	toolbox_put(&box, "out/secret", "");
+	toolbox_put(&box, "tree/a", "");
+	toolbox_put(&box, "tree/sub/b", "");
+	toolbox_put(&box, "tree2/a", "");
+	const char *tree2 = toolbox_path(&box, "tree2");
+
+	struct walk_options o = { .root = toolbox_path(&box, "tree"),
+				  .threads = 1,
+				  .visit = swap_directory,
+				  .data = &box,
+				  .no_ignore = true };
+	CHECK_INT(walk_run(&o, NULL), 0); /* swap_directory() saw no other file */
+	CHECK_INT(rename(tree2, toolbox_path(&box, "was2")), 0);
+	CHECK_INT(symlink(toolbox_path(&box, "out"), tree2), 0);
+	CHECK_INT(list(&box, (struct walk_options){ .root = tree2, .target = tree2 }, 0, &out), -ERR_IO);
+	CHECK_INT(out.n, 0);
+	check_list(&box, (struct walk_options){ .root = tree2 }, "tree2/secret\n");
+}
+
 int test_walk(void)
 {
 	return RUN_TESTS(T(ignore_files_hold_for_their_directory_and_below_and_hidden_names_are_left_out),
 			 T(rules_of_git_need_a_repository_and_end_at_its_root),
 			 T(the_stronger_kind_of_ignore_file_wins), T(the_users_excludes_file_holds_in_repositories),
 			 T(a_worktree_has_the_excludes_of_its_repository), T(links_and_pipes_are_not_visited),
+			 T(what_becomes_a_link_after_it_was_judged_is_not_entered),
 			 T(a_walk_ends_early_when_the_visitor_or_the_caller_says_so),
 			 T(on_random_trees_the_walk_finds_what_ripgrep_finds));
 }

@@ -153,9 +153,9 @@ TEST(tools_effort_and_limit_are_said_as_the_server_wants_them)
 			"a") "],\"stream\":true,\"stream_options\":{\"include_usage\":true},"
 			     "\"max_completion_tokens\":100,\"parallel_tool_calls\":true,"
 			     "\"reasoning_effort\":\"high\"}");
-	read_all(&sent, &form_chat, head, &s.t, STR(""), ~(unsigned)CHAT_MARKS, 4096);
+	read_all(&sent, &form_chat, head, &s.t, STR(""), ~(unsigned)(CHAT_MARKS | CHAT_KEEP_THINKING), 4096);
 	CHECK(str_ends(buf_str(&sent), STR(S_USER("a") "],\"stream\":true}")));
-	read_all(&sent, &form_chat, head, &s.t, STR(""), ~0u, 4096);
+	read_all(&sent, &form_chat, head, &s.t, STR(""), ~(unsigned)CHAT_KEEP_THINKING, 4096);
 	CHECK(str_ends(buf_str(&sent),
 		       STR("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\",\"cache_control\":"
 			   "{\"type\":\"ephemeral\"}}]}],\"stream\":true}")));

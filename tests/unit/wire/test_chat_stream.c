@@ -18,6 +18,8 @@
 	"\"prompt_tokens_details\":{\"cached_tokens\":6}}}\n\n"
 #define DONE           "data: [DONE]\n\n"
 #define A_BLOCK(text)  "{\"type\":\"text\",\"text\":\"" text "\"}\n"
+#define A_THOUGHT(text, field) "{\"type\":\"thinking\",\"thinking\":\"" text "\",\"signature\":\"chat:" TEST_ORIGIN \
+	":{\\\"field\\\":\\\"" field "\\\"}\"}\n"
 #define A_CALL(id, input) "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"Read\",\"input\":" input "}\n"
 
 /* expected: deltas, then blocks, a line each, then how it ended. */
@@ -59,14 +61,14 @@ static const struct {
 	  "text<a>" A_BLOCK("a") "refusal complete 4+6/4" },
 	{ "a refusal", DELTA("{\"refusal\":\"No.\"}") FINISH("stop") USAGE, "refusal complete 4+6/4" },
 	{ "reasoning, then text", DELTA("{\"reasoning_content\":\"hm\"}") DELTA("{\"reasoning\":\"m\"}") TEXT("a")
-	  FINISH("stop") USAGE, "thinking<hm>thinking<m>{\"type\":\"thinking\",\"thinking\":\"hmm\",\"signature\":\"\"}\n"
+	  FINISH("stop") USAGE, "thinking<hm>thinking<m>" A_THOUGHT("hmm", "reasoning_content") ""
 	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
 	{ "a list of parts", DELTA("{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"b\"},\"c\","
 	  "{\"type\":\"image\"},7]}") TEXT("d") FINISH("stop") USAGE,
 	  "text<a>text<b>text<c>text<d>" A_BLOCK("abcd") "end_turn complete 4+6/4" },
 	{ "thoughts among the parts", DELTA("{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"hm\"}]},"
 	  "{\"type\":\"reasoning\",\"text\":\"m\"},{\"type\":\"text\",\"text\":\"a\"}]}") FINISH("stop") USAGE,
-	  "thinking<hm>thinking<m>{\"type\":\"thinking\",\"thinking\":\"hmm\",\"signature\":\"\"}\n"
+	  "thinking<hm>thinking<m>" A_THOUGHT("hmm", "content") ""
 	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
 	{ "a refusal among the parts", DELTA("{\"content\":[{\"type\":\"refusal\",\"refusal\":\"No.\"}]}") FINISH("stop") USAGE,
 	  "refusal complete 4+6/4" },
@@ -88,6 +90,48 @@ static const struct {
 	{ "a call without a name", CALLS(MORE(0, "{}")) FINISH("tool_calls"), " garbage" },
 	{ "comments and other objects", ": ping\n\ndata: {\"object\":\"other\"}\n\ndata: 7\n\n" TEXT("a") FINISH("stop") USAGE,
 	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "index from one", CALLS(CALL(1, "call_a", "Read", "{")) CALLS(MORE(1, "}")) FINISH("tool_calls") USAGE,
+	  A_CALL("call_a", "{}") "tool_use complete 4+6/4" },
+	{ "an index that counts the pieces", CALLS(CALL(0, "call_a", "Read", "{")) CALLS(MORE(1, "\\\"a\\\":1")) CALLS(MORE(2, "}"))
+	  FINISH("tool_calls") USAGE, A_CALL("call_a", "{\"a\":1}") "tool_use complete 4+6/4" },
+	{ "an index in the first piece only", CALLS(CALL(0, "call_a", "Read", "{")) CALLS("{\"function\":{\"arguments\":\"}\"}}")
+	  FINISH("tool_calls") USAGE, A_CALL("call_a", "{}") "tool_use complete 4+6/4" },
+	{ "an id with each piece, no index", CALLS("{\"id\":\"call_a\",\"function\":{\"name\":\"Read\",\"arguments\":\"{\"}}")
+	  CALLS("{\"id\":\"call_b\",\"function\":{\"name\":\"Read\",\"arguments\":\"{\"}}")
+	  CALLS("{\"id\":\"call_a\",\"function\":{\"arguments\":\"\\\"a\\\":1}\"}}")
+	  CALLS("{\"id\":\"call_b\",\"function\":{\"arguments\":\"}\"}}") FINISH("tool_calls") USAGE,
+	  A_CALL("call_a", "{\"a\":1}") A_CALL("call_b", "{}") "tool_use complete 4+6/4" },
+	{ "arguments before the name", CALLS("{\"id\":\"call_a\",\"function\":{\"arguments\":\"{\"}}")
+	  CALLS("{\"id\":\"call_a\",\"function\":{\"name\":\"Read\",\"arguments\":\"}\"}}") FINISH("tool_calls") USAGE,
+	  A_CALL("call_a", "{}") "tool_use complete 4+6/4" },
+	{ "empty id and name in later pieces", CALLS(CALL(0, "call_a", "Read", "{")) CALLS(CALL(0, "", "", "}"))
+	  FINISH("tool_calls") USAGE, A_CALL("call_a", "{}") "tool_use complete 4+6/4" },
+	{ "a name that comes with the second piece", CALLS(CALL(0, "call_a", "", "")) CALLS(CALL(0, "call_a", "Read", "{}"))
+	  FINISH("tool_calls") USAGE, A_CALL("call_a", "{}") "tool_use complete 4+6/4" },
+	{ "null id and name in later pieces", CALLS(CALL(0, "call_a", "Read", "{"))
+	  CALLS("{\"index\":0,\"id\":null,\"function\":{\"name\":null,\"arguments\":\"}\"}}") FINISH("tool_calls") USAGE,
+	  A_CALL("call_a", "{}") "tool_use complete 4+6/4" },
+	{ "all of a call again at the end", CALLS(CALL(0, "call_a", "Read", "")) CALLS(MORE(0, "{}")) CALLS(CALL(0, "call_a", "Read", "{}"))
+	  FINISH("tool_calls") USAGE, A_CALL("call_a", "{}") "tool_use complete 4+6/4" },
+	{ "arguments that are null", CALLS("{\"index\":0,\"id\":\"call_a\",\"function\":{\"name\":\"Read\",\"arguments\":null}}")
+	  FINISH("tool_calls") USAGE, A_CALL("call_a", "{}") "tool_use complete 4+6/4" },
+	{ "calls in the reason only", TEXT("a") FINISH("tool_calls") USAGE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "calls that are an empty list", DELTA("{\"content\":\"a\",\"tool_calls\":[]}") FINISH("tool_calls") USAGE,
+	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "usage in every chunk", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1}}\n\n"
+	  "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":2}}\n\n"
+	  "data: {\"choices\":[{\"delta\":{}}],\"usage\":null}\n\n" DONE, "text<a>" A_BLOCK("a") "end_turn complete 10+0/2" },
+	{ "reasoning under both names", DELTA("{\"reasoning_content\":\"\",\"reasoning\":\"hm\"}") DELTA("{\"reasoning_content\":\"m\",\"reasoning\":\"m\"}")
+	  FINISH("stop") USAGE, "thinking<hm>thinking<m>" A_THOUGHT("hmm", "reasoning") "end_turn complete 4+6/4" },
+	{ "another word for the limit", TEXT("a") FINISH("MAX_TOKENS") USAGE, "text<a>" A_BLOCK("a") "max_tokens complete 4+6/4" },
+	{ "an error without its member", "data: {\"object\":\"error\",\"message\":\"long\",\"type\":\"BadRequestError\",\"code\":400}\n\n",
+	  " event 400: 400 BadRequestError: long" },
+	{ "no blank behind the colon, CRLF, a byte order mark", "\xEF\xBB\xBF" "data:{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\r\n\r\n"
+	  ": keep-alive\r\n\r\ndata:{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\r\n\r\n"
+	  "data:[DONE]\r\n\r\n", "text<a>" A_BLOCK("a") "end_turn complete 3+0/1" },
+	{ "no last line end", TEXT("a") "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}",
+	  "text<a>" A_BLOCK("a") "end_turn complete 3+0/1" },
+	{ "half of the last event", TEXT("a") "data: {\"choices\":[{\"delta\":{},\"finish_rea", "text<a> open" },
 	{ "only the last word", DONE, " open" },
 	{ "nothing", "", " open" },
 };
@@ -175,19 +219,28 @@ TEST(two_calls_never_get_the_same_id)
 	CHECK(str_starts(rest, STR("call_")));
 }
 
-TEST(calls_without_index_and_id_are_told_apart_by_their_names)
+/* Without ids, with or without an index: by their names, or because the arguments of the first are whole. */
+TEST(calls_without_ids_are_told_apart)
 {
-	AUTO_BUF struct buf seen = { 0 };
-	size_t ids = 0;
+	static const char *const streams_of_two[] = {
+		CALLS("{\"function\":{\"name\":\"Read\",\"arguments\":\"{\"}}")
+			CALLS("{\"function\":{\"arguments\":\"}\"}}")
+				CALLS("{\"function\":{\"name\":\"Read\",\"arguments\":\"{}\"}}") FINISH("stop"),
+		CALLS(CALL(0, "", "Read", "{\\\"a\\\":1}")) CALLS(CALL(0, "", "Read", "{\\\"a\\\":2}")) FINISH("stop"),
+		CALLS(CALL(0, "", "Read", "")) CALLS(CALL(0, "", "Glob", "")) FINISH("stop"),
+		CALLS(CALL(0, "x", "Read", "{\\\"a\\\":1}") "," CALL(0, "x", "Read", "{\\\"a\\\":2}")) FINISH("stop"),
+		CALLS(CALL(0, "x", "Read", "{}") "," CALL(1, "x", "Read", "{}")) FINISH("stop"),
+	};
 
-	play_ids(&seen, NULL,
-		 CALLS("{\"function\":{\"name\":\"Read\",\"arguments\":\"{\"}}")
-			 CALLS("{\"function\":{\"arguments\":\"}\"}}")
-				 CALLS("{\"function\":{\"name\":\"Read\",\"arguments\":\"{}\"}}") FINISH("stop"));
-
-	for (size_t i = 0; i < seen.n; i++)
-		ids += seen.p[i] == ' ';
-	CHECK_INT(ids, 2);
+	for (size_t i = 0; i < COUNT_OF(streams_of_two); i++) {
+		AUTO_BUF struct buf seen = { 0 };
+		size_t ids = 0;
+		play_ids(&seen, NULL, streams_of_two[i]);
+		for (size_t k = 0; k < seen.n; k++)
+			ids += seen.p[k] == ' ';
+		print_message("# %zu: %s\n", i, seen.p);
+		CHECK_INT(ids, 2);
+	}
 }
 
 TEST(a_short_message_id_is_made_longer_and_a_long_one_is_kept)
@@ -249,7 +302,7 @@ int test_chat_stream(void)
 {
 	return RUN_TESTS(T(each_chat_stream_gives_its_blocks), T(where_a_chat_stream_is_split_does_not_matter),
 			 T(an_id_that_cannot_be_used_is_made_anew), T(two_calls_never_get_the_same_id),
-			 T(calls_without_index_and_id_are_told_apart_by_their_names),
+			 T(calls_without_ids_are_told_apart),
 			 T(a_short_message_id_is_made_longer_and_a_long_one_is_kept),
 			 T(an_answer_that_came_whole_is_one_and_other_json_is_none));
 }

@@ -16,6 +16,9 @@
 #define SEAL(text)     "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"" text "\"}"
 #define ITEM           "{\\\"id\\\":\\\"rs_1\\\",\\\"type\\\":\\\"reasoning\\\",\\\"summary\\\":[],\\\"encrypted_content\\\":\\\"xyz\\\"}"
 #define R_ITEM         "{\"type\":\"reasoning\",\"summary\":[],\"encrypted_content\":\"xyz\"}"
+#define C_SEAL(origin, field) SEAL("chat:" origin ":{\\\"field\\\":\\\"" field "\\\"}")
+#define C_USER(text)   "{\"role\":\"user\",\"content\":\"" text "\"}"
+#define C_SAID(more, text) "{\"role\":\"assistant\"," more "\"content\":\"" text "\"}"
 #define R_USER(parts)  "{\"role\":\"user\",\"content\":[" parts "]}"
 #define R_TEXT(text)   "{\"type\":\"input_text\",\"text\":\"" text "\"}"
 #define R_IMAGE        "{\"type\":\"input_image\",\"detail\":\"auto\",\"image_url\":\"data:image/png;base64,QUJD\"}"
@@ -50,6 +53,12 @@ static const struct {
 	  R_USER(R_IMAGE ",{\"type\":\"input_file\",\"filename\":\"document.pdf\",\"file_data\":\"data:application/pdf;base64,QUJD\"}") ","
 	  R_CALL("x", "{}") "," R_OUT("x", "[" R_TEXT("see") "," R_IMAGE "]") "," R_USER(R_TEXT("b")) },
 	{ "responses: no images", &form_responses, CHAT_NO_IMAGES, { "u" IMAGE }, R_USER(R_TEXT("[An image was left out: this server takes none.]")) },
+	{ "responses: no documents", &form_responses, WIRE_NO_DOCUMENTS, { "u" PDF, "u" IMAGE },
+	  R_USER(R_TEXT("[A document was left out: this model takes none.]") "," R_IMAGE) },
+	{ "gemini: no documents", &form_gemini, WIRE_NO_DOCUMENTS, { "u" PDF, "u" IMAGE },
+	  G_USER(G_TEXT("[A document was left out: this model takes none.]") "," G_IMAGE) },
+	{ "gemini: no images", &form_gemini, CHAT_NO_IMAGES, { "u" PDF, "u" IMAGE },
+	  G_USER("{\"inlineData\":{\"mimeType\":\"application/pdf\",\"data\":\"QUJD\"}}," G_TEXT("[An image was left out: this server takes none.]")) },
 	{ "responses: a result of two texts is one text", &form_responses, 0,
 	  { "u" TEXT("a"), "a" CALL("x", "{}"), "u" RESULT("x", "[" TEXT("b") "," TEXT("c") "]") },
 	  R_USER(R_TEXT("a")) "," R_CALL("x", "{}") "," R_OUT("x", "\"b\\nc\"") },
@@ -100,6 +109,35 @@ static const struct {
 	  { "u" TEXT("a"), "a" TEXT("b"), "a" SEAL("chat:" TEST_ORIGIN ":{\\\"reasoning_details\\\":[{\\\"type\\\":\\\"reasoning.encrypted\\\"}]}"), "u" TEXT("c") },
 	  "{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"reasoning_details\":[{\"type\":\"reasoning.encrypted\"}],\"content\":\"b\"},"
 	  "{\"role\":\"user\",\"content\":\"c\"}" },
+	{ "chat: signed blocks of Claude", &form_chat, 0,
+	  { "u" TEXT("a"), "a" SEAL("chat:" TEST_ORIGIN ":{\\\"thinking_blocks\\\":[{\\\"type\\\":\\\"thinking\\\"}]}"), "a" TEXT("b"), "u" TEXT("c") },
+	  C_USER("a") "," C_SAID("\"thinking_blocks\":[{\"type\":\"thinking\"}],", "b") "," C_USER("c") },
+	/* Reasoning goes to its own origin only. Where the member must always be there, that of others is empty. */
+	{ "chat: reasoning that is wanted always", &form_chat, CHAT_ECHO,
+	  { "u" TEXT("a"), "a" C_SEAL(TEST_ORIGIN, "reasoning"), "a" TEXT("b"), "u" TEXT("c"), "a" C_SEAL(OTHER, "reasoning"), "a" TEXT("d"),
+	    "u" TEXT("e"), "a" TEXT("f"), "u" TEXT("g") },
+	  C_USER("a") "," C_SAID("\"reasoning_content\":\"hm\",", "b") "," C_USER("c") "," C_SAID("\"reasoning_content\":\"\",", "d") "," C_USER("e") ","
+	  C_SAID("\"reasoning_content\":\"\",", "f") "," C_USER("g") },
+	{ "chat: reasoning that is wanted under another name", &form_chat, CHAT_ECHO_PLAIN,
+	  { "u" TEXT("a"), "a" C_SEAL(TEST_ORIGIN, "reasoning_content"), "a" TEXT("b"), "u" TEXT("c"), "a" C_SEAL(OTHER, "reasoning"), "a" TEXT("d") },
+	  C_USER("a") "," C_SAID("\"reasoning\":\"hm\",", "b") "," C_USER("c") "," C_SAID("\"reasoning\":\"\",", "d") },
+	{ "chat: reasoning that goes back as it came", &form_chat, CHAT_ECHO_SAME,
+	  { "u" TEXT("a"), "a" C_SEAL(TEST_ORIGIN, "reasoning"), "a" TEXT("b"), "u" TEXT("c"), "a" C_SEAL(TEST_ORIGIN, "reasoning_content"), "a" TEXT("d"),
+	    "u" TEXT("e"), "a" C_SEAL(TEST_ORIGIN, "content"), "a" TEXT("f") },
+	  C_USER("a") "," C_SAID("\"reasoning\":\"hm\",", "b") "," C_USER("c") "," C_SAID("\"reasoning_content\":\"hm\",", "d") "," C_USER("e") "," C_SAID("", "f") },
+	{ "chat: reasoning of others does not go back", &form_chat, CHAT_ECHO_SAME,
+	  { "u" TEXT("a"), "a" C_SEAL(OTHER, "reasoning"), "a" TEXT("b"), "u" TEXT("c"), "a" SEAL(""), "a" TEXT("d") },
+	  C_USER("a") "," C_SAID("", "b") "," C_USER("c") "," C_SAID("", "d") },
+	{ "chat: reasoning that is not wanted", &form_chat, 0, { "u" TEXT("a"), "a" C_SEAL(TEST_ORIGIN, "reasoning"), "a" TEXT("b") },
+	  C_USER("a") "," C_SAID("", "b") },
+	{ "chat: all reasoning of an answer", &form_chat, CHAT_ECHO,
+	  { "u" TEXT("a"), "a" C_SEAL(TEST_ORIGIN, "reasoning"), "a" TEXT("b"), "a" C_SEAL(TEST_ORIGIN, "reasoning"), "a" C_SEAL(TEST_ORIGIN, "reasoning"),
+	    "a" TEXT("c") },
+	  C_USER("a") "," C_SAID("\"reasoning_content\":\"hmhmhm\",", "b\\n\\nc") },
+	{ "chat: reasoning as a part of the content", &form_chat, CHAT_ECHO_PARTS,
+	  { "u" TEXT("a"), "a" C_SEAL(TEST_ORIGIN, "content"), "a" TEXT("b"), "u" TEXT("c"), "a" C_SEAL(OTHER, "content"), "a" TEXT("d") },
+	  C_USER("a") ",{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"hm\"}]},"
+	  "{\"type\":\"text\",\"text\":\"b\"}]}," C_USER("c") ",{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"d\"}]}" },
 };
 
 #define EVENT(json)    "data: {\"type\":\"response." json "}\n\n"
@@ -173,9 +211,16 @@ static const struct {
 	{ "gemini: cut", &form_gemini, CHUNK("{\"text\":\"a\"}", ""), "text<a> open" },
 	{ "gemini: an error", &form_gemini, CHUNK("{\"text\":\"a\"}", "") "data: {\"error\":{\"code\":503,\"message\":\"busy\",\"status\":\"UNAVAILABLE\"}}\n\n",
 	  "text<a> event 503: 503 UNAVAILABLE: busy" },
+	{ "chat: signed blocks of Claude, behind LiteLLM", &form_chat,
+	  C_DELTA("{\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"h\",\"signature\":\"\"}]}")
+	  C_DELTA("{\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"m\",\"signature\":null}]}")
+	  C_DELTA("{\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"s1\"},{\"type\":\"redacted_thinking\",\"data\":\"d\"}]}")
+	  C_DELTA("{\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"cut\"}]}") C_TEXT("a") C_STOP,
+	  "text<a>" A_TEXT("a") A_THOUGHT("", "chat:" TEST_ORIGIN ":{\\\"thinking_blocks\\\":[{\\\"type\\\":\\\"thinking\\\",\\\"thinking\\\":\\\"hm\\\","
+	  "\\\"signature\\\":\\\"s1\\\"},{\\\"type\\\":\\\"redacted_thinking\\\",\\\"data\\\":\\\"d\\\"}]}") "end_turn" END },
 	{ "chat: <think> in front", &form_chat, C_TEXT("\\n<th") C_TEXT("ink>hm") C_TEXT(" </th") C_TEXT("ink>\\n\\nHello <think>") C_STOP,
-	  "thinking<hm>thinking< >" A_THOUGHT("hm ", "") "text<Hello <think>>" A_TEXT("Hello <think>") "end_turn" END },
-	{ "chat: <think> that does not end", &form_chat, C_TEXT("<think>hm</thi") C_STOP, "thinking<hm>thinking<</thi>" A_THOUGHT("hm</thi", "") "end_turn" END },
+	  "thinking<hm>thinking< >" A_THOUGHT("hm ", "chat:" TEST_ORIGIN ":{\\\"field\\\":\\\"content\\\"}") "text<Hello <think>>" A_TEXT("Hello <think>") "end_turn" END },
+	{ "chat: <think> that does not end", &form_chat, C_TEXT("<think>hm</thi") C_STOP, "thinking<hm>thinking<</thi>" A_THOUGHT("hm</thi", "chat:" TEST_ORIGIN ":{\\\"field\\\":\\\"content\\\"}") "end_turn" END },
 	{ "chat: a text that begins like it", &form_chat, C_TEXT("<t") C_TEXT("able>") C_STOP, "text<<table>>" A_TEXT("<table>") "end_turn" END },
 	{ "chat: details are put together", &form_chat,
 	  C_DELTA("{\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"a\",\"index\":0}]}") C_DELTA("{\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"b\",\"index\":0}]}")

@@ -2,7 +2,7 @@
  * cell.c - making a cell, and the steps of a child that enters it (confine.h). Process 1 is a fork, because libcadre may
  * live in a host that installs no second program; it cannot be traced or read by processes in the cell, because its memory
  * belongs to the user namespace outside. */
-#include "lib/io/cell.h"
+#include "lib/confine/cell.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "lib/io/confine.h"
+#include "lib/confine/confine.h"
 
 /* They are entered in this order: the first gives the right to enter the others. */
 enum cell_namespace { CELL_USER, CELL_PID, CELL_NET, CELL_IPC, CELL_MOUNT, CELL_NAMESPACES };
@@ -39,6 +39,7 @@ enum cell_gift {
 	CELL_DIAG,
 	CELL_DNS, /* UDP, and TCP; then both for IPv6 */
 	CELL_DNS_LAST = CELL_DNS + 3,
+	CELL_PTS_DIR,
 	CELL_SHM_DIR,
 	CELL_PORTS,
 	CELL_SPARES = CELL_PORTS + CELL_PORTS_MAX,
@@ -305,6 +306,7 @@ static int cell_prepare(const struct cell_options *o, struct cell_report *r, int
 		if (gifts[CELL_DIAG] < 0) /* no unix_diag: nothing is found with it */
 			gifts[CELL_DIAG] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		gifts[CELL_PROC_DIR] = open("/proc", O_PATH | O_CLOEXEC);
+		gifts[CELL_PTS_DIR] = open("/dev/pts", O_PATH | O_CLOEXEC);
 		gifts[CELL_SHM_DIR] = open("/dev/shm", O_PATH | O_CLOEXEC);
 		if (gifts[CELL_PROC_DIR] < 0 || gifts[CELL_SHM_DIR] < 0)
 			return -1;
@@ -528,6 +530,11 @@ int cell_proxy_fd(const struct cell *cell)
 const char *cell_proc(const struct cell *cell)
 {
 	return cell->gifts[CELL_PROC_DIR] < 0 ? NULL : cell->paths[CELL_PROC_DIR];
+}
+
+const char *cell_pts(const struct cell *cell)
+{
+	return cell->gifts[CELL_PTS_DIR] < 0 ? NULL : cell->paths[CELL_PTS_DIR];
 }
 
 const char *cell_shm(const struct cell *cell)

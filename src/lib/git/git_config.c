@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * repository.c - reads the configuration of a repository as git would find it from a directory. */
-#include "guard/permission/evaluate_shell_int.h"
+ * git_config.c - reads the configuration of a repository as git would find it from a directory. */
+#include "lib/git/git_config.h"
 #include <strings.h>
 #include "lib/base/buf.h"
 #include "lib/git/git_head.h"
 #include "lib/io/file.h"
 
-enum { LARGEST_CONFIG = 256 << 10 };
+enum { LARGEST_CONFIG = 256 << 10, LARGEST_PATH = 4096 };
 
 /* Sections of which no key names a program, a file or another repository; with keys: only those. A name with a blank is a section with
  * a name of its own: [remote "origin"]. Values that run something and that the environment overrides are harmless as well. */
@@ -42,6 +42,7 @@ static const struct {
 	{ "i18n", NULL },
 	{ "index", NULL },
 	{ "init", "defaultbranch" },
+	{ "lfs", "repositoryformatversion" },
 	{ "log",
 	  "abbrevcommit date decorate diffmerges excludedecoration follow graphcolors initialdecorationset mailmap showroot" },
 	{ "maintenance", "auto strategy" },
@@ -118,34 +119,59 @@ static const char *find_setting(struct arena *a, struct str text)
 	return NULL;
 }
 
-const char *repository_runs(struct arena *a, const char *cwd, const char *root, bool trusted)
+/* Where git finds the configuration and the objects of a git directory. In the arena. */
+static const char *common_dir(struct arena *a, const char *dir)
 {
-	static const char *const files[] = { "config", "config.worktree" };
+	AUTO_BUF struct buf text = { 0 };
+
+	if (file_read(path_join(a, dir, "commondir"), LARGEST_PATH, &text, NULL) < 0)
+		return dir;
+	return path_join(a, dir, arena_str(a, str_trim(buf_str(&text))).p);
+}
+
+/* As git decides it: HEAD, and the rest here or where commondir says. */
+static bool looks_bare(struct arena *a, const char *dir)
+{
+	const char *common = file_exists(path_join(a, dir, "HEAD")) ? common_dir(a, dir) : NULL;
+
+	return common && file_exists(path_join(a, common, "objects")) && file_exists(path_join(a, common, "refs"));
+}
+
+/* All worktrees of a repository are one: the main checkout. */
+static const char *main_root(struct arena *a, const char *dir)
+{
+	const char *top = git_root(a, dir);
+	const char *main_checkout = top ? git_main_checkout(a, top) : NULL;
+
+	return main_checkout ? main_checkout : top;
+}
+
+const char *git_config_runs(struct arena *a, const char *cwd, const char *root, bool trusted)
+{
 	const char *top = git_root(a, cwd);
-	const char *session_top = root ? git_root(a, root) : NULL;
+	const char *trusted_top = trusted && root ? main_root(a, root) : NULL;
 
 	for (char *dir = arena_strdup(a, cwd); *dir;) {
 		if (top && !strcmp(dir, top))
 			break;
-		if (file_exists(path_join(a, dir, "HEAD")) && file_exists(path_join(a, dir, "objects")) &&
-		    file_exists(path_join(a, dir, "refs")))
+		if (looks_bare(a, dir))
 			return arena_printf(a, "%s looks like a repository of git", dir);
 		*strrchr(dir, '/') = '\0';
 	}
-	if (!top || (trusted && session_top && !strcmp(top, session_top)))
+	if (!top || (trusted_top && !strcmp(main_root(a, cwd), trusted_top)))
 		return NULL;
-	const char *main_root = git_main_checkout(a, top);
-	const char *dirs[] = { git_dir(a, top), main_root ? path_join(a, main_root, ".git") : NULL };
-	for (size_t i = 0; i < COUNT_OF(dirs); i++)
-		for (size_t k = 0; dirs[i] && k < COUNT_OF(files); k++) {
-			const char *path = path_join(a, dirs[i], files[k]);
-			AUTO_BUF struct buf text = { 0 };
-			struct err err = { 0 };
-			if (file_read(path, LARGEST_CONFIG, &text, &err) < 0 && err.kind != ERR_NOT_FOUND)
-				return arena_printf(a, "%s", err.text);
-			const char *setting = find_setting(a, buf_str(&text));
-			if (setting)
-				return arena_printf(a, "%s has %s", path, setting);
-		}
+	const char *dir = git_dir(a, top);
+	const char *common = common_dir(a, dir);
+	const char *files[] = { path_join(a, dir, "config"), path_join(a, dir, "config.worktree"),
+				common != dir ? path_join(a, common, "config") : NULL };
+	for (size_t i = 0; i < COUNT_OF(files) && files[i]; i++) {
+		AUTO_BUF struct buf text = { 0 };
+		struct err err = { 0 };
+		if (file_read(files[i], LARGEST_CONFIG, &text, &err) < 0 && err.kind != ERR_NOT_FOUND)
+			return arena_printf(a, "%s", err.text);
+		const char *setting = find_setting(a, buf_str(&text));
+		if (setting)
+			return arena_printf(a, "%s has %s", files[i], setting);
+	}
 	return NULL;
 }

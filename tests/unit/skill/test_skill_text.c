@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * test_skill_restore.c - texts of skills, found in a conversation. */
+ * test_skill_text.c - texts of skills, found in a conversation. */
 #include "unit.h"
-#include "agents/agent/skill_use.h"
+#include "defs/skill/skill_text.h"
 #include "tests.h"
 
 struct talk {
 	struct transcript transcript;
-	struct agent agent;
+	struct map known;
 	struct buf out;
 };
 
 static void talk_release(struct talk *t)
 {
 	transcript_release(&t->transcript);
-	map_release(&t->agent.skills_told);
+	map_release(&t->known);
 	buf_release(&t->out);
 }
 
@@ -38,7 +38,7 @@ static void add_text(struct talk *t, const char *text)
 static const char *recall(struct talk *t)
 {
 	buf_clear(&t->out);
-	agent_restore_skills(&t->agent, &t->transcript, &t->out);
+	skill_texts_restore(&t->known, &t->transcript, &t->out);
 	return t->out.n ? t->out.p : "";
 }
 
@@ -106,8 +106,8 @@ TEST(what_was_attached_is_found_again_and_a_text_that_is_too_long_is_cut_once)
 			 STR("<skill name=\"short\">\nwhole\n</skill>\n\n<skill name=\"long\">\nxxx")));
 	CHECK(str_ends(buf_str(&next.out), STR("xxx\n[cut here]\n</skill>")));
 	CHECK(next.out.n < SKILL_KEPT_BYTES + 200);
-	CHECK(!agent_note_skill(&next.agent, "short", STR("whole")));
-	CHECK(agent_note_skill(&next.agent, "long", STR("xxx")));
+	CHECK(!skill_text_note(&next.known, "short", STR("whole")));
+	CHECK(skill_text_note(&next.known, "long", STR("xxx")));
 }
 
 TEST(all_texts_together_stay_within_their_limit)
@@ -131,7 +131,7 @@ TEST(all_texts_together_stay_within_their_limit)
 	CHECK(!strstr(kept, "\"s1\""));
 }
 
-int test_skill_restore(void)
+int test_skill_text(void)
 {
 	return RUN_TESTS(T(results_of_the_skill_tool_and_typed_texts_are_found_the_latest_first),
 			 T(of_a_skill_that_was_used_again_the_last_text_counts),

@@ -43,6 +43,7 @@ int cell_spare_fd(const struct cell *cell, size_t n);
 int cell_dns_fd(const struct cell *cell, int type, bool six);
 /* A netlink socket of the inside, that knows which UNIX sockets are bound there. Borrowed; -1: a view. */
 int cell_diag_fd(const struct cell *cell);
-/* Paths that lead us to /proc and /dev/shm of the inside, for rulesets: these are others than ours. NULL: a view. */
+/* Paths that lead us to /proc, /dev/pts and /dev/shm of the inside: these are others than ours. NULL: a view. */
 const char *cell_proc(const struct cell *cell);
+const char *cell_pts(const struct cell *cell);
 const char *cell_shm(const struct cell *cell);

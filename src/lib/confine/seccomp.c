@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * seccomp.c - the filter as a table: a call and its answer. Calls of other architectures (32 bit, x32) are refused. */
-#include "lib/io/seccomp.h"
+#include "lib/confine/seccomp.h"
+#include <assert.h>
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
@@ -20,26 +21,40 @@
 
 enum { X32_BIT = 0x40000000, SOCKET_TYPE_MASK = 0xf, FILTER_MAX = 512 };
 
+struct named_call {
+	int call;
+	const char *name;
+};
+#define CALL(name)                \
+	{                         \
+		SYS_##name, #name \
+	}
+
 /* Useless for commands, and each a way around the confinement or into the kernel. */
-static const int never[] = {
-	SYS_bpf,         SYS_perf_event_open, SYS_userfaultfd,   SYS_keyctl,
-	SYS_add_key,     SYS_request_key,     SYS_kexec_load,    SYS_kexec_file_load,
-	SYS_init_module, SYS_finit_module,    SYS_delete_module, SYS_open_by_handle_at,
-	SYS_quotactl,    SYS_swapon,          SYS_swapoff,       SYS_reboot,
-	SYS_acct,        SYS_settimeofday,    SYS_clock_settime, SYS_clock_adjtime,
-	SYS_adjtimex,    SYS_sethostname,     SYS_setdomainname, SYS_setns,
-	SYS_mount,       SYS_umount2,         SYS_pivot_root,    SYS_chroot,
-	SYS_move_mount,  SYS_open_tree,       SYS_fsopen,        SYS_fsconfig,
-	SYS_fsmount,     SYS_fspick,          SYS_mount_setattr, SYS_syslog,
-	SYS_pidfd_getfd,
+static const struct named_call never[] = {
+	CALL(bpf),         CALL(perf_event_open), CALL(userfaultfd),   CALL(keyctl),
+	CALL(add_key),     CALL(request_key),     CALL(kexec_load),    CALL(kexec_file_load),
+	CALL(init_module), CALL(finit_module),    CALL(delete_module), CALL(open_by_handle_at),
+	CALL(quotactl),    CALL(swapon),          CALL(swapoff),       CALL(reboot),
+	CALL(acct),        CALL(settimeofday),    CALL(clock_settime), CALL(clock_adjtime),
+	CALL(adjtimex),    CALL(sethostname),     CALL(setdomainname), CALL(setns),
+	CALL(mount),       CALL(umount2),         CALL(pivot_root),    CALL(chroot),
+	CALL(move_mount),  CALL(open_tree),       CALL(fsopen),        CALL(fsconfig),
+	CALL(fsmount),     CALL(fspick),          CALL(mount_setattr), CALL(syslog),
+	CALL(pidfd_getfd),
 #ifdef SYS_iopl
-	SYS_iopl,        SYS_ioperm,
+	CALL(iopl),        CALL(ioperm),
 #endif
 };
 
-static const int unknown[] = { SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_clone3 };
+static const struct named_call unknown[] = { CALL(io_uring_setup), CALL(io_uring_enter), CALL(io_uring_register),
+					     CALL(clone3) };
 
-static const int tracing[] = { SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp };
+static const struct named_call tracing[] = { CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev),
+					     CALL(kcmp) };
+
+/* Refused by their arguments */
+static const struct named_call in_part[] = { CALL(socket), CALL(socketpair), CALL(clone), CALL(unshare), CALL(ioctl) };
 
 static const int attributes[] = {
 	SYS_fchmod,    SYS_fchmodat,  SYS_fchown,      SYS_fchownat,     SYS_utimensat,    SYS_setxattr,
@@ -56,6 +71,7 @@ static const int attributes[] = {
 struct filter {
 	struct sock_filter *list;
 	size_t count;
+	bool observed; /* what is refused is answered by the observer */
 };
 
 static void filter_add(struct filter *f, int code, uint32_t k, uint8_t if_true, uint8_t if_false)
@@ -66,7 +82,9 @@ static void filter_add(struct filter *f, int code, uint32_t k, uint8_t if_true, 
 
 static void filter_answer(struct filter *f, int error)
 {
-	filter_add(f, BPF_RET | BPF_K, error ? SECCOMP_RET_ERRNO | (uint32_t)error : SECCOMP_RET_ALLOW, 0, 0);
+	uint32_t refusal = f->observed ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | (uint32_t)error;
+
+	filter_add(f, BPF_RET | BPF_K, error ? refusal : SECCOMP_RET_ALLOW, 0, 0);
 }
 
 static void filter_answer_if(struct filter *f, uint16_t test, uint32_t value, int error)
@@ -87,7 +105,7 @@ struct refused {
 };
 
 struct refusals {
-	struct refused list[128];
+	struct refused list[160];
 	size_t count;
 };
 
@@ -95,6 +113,12 @@ static void refusals_add(struct refusals *r, const int *calls, size_t count, int
 {
 	for (size_t i = 0; i < count && r->count < COUNT_OF(r->list); i++)
 		r->list[r->count++] = (struct refused){ calls[i], error };
+}
+
+static void refusals_add_named(struct refusals *r, const struct named_call *calls, size_t count, int error)
+{
+	for (size_t i = 0; i < count; i++)
+		refusals_add(r, &calls[i].call, 1, error);
 }
 
 static int compare_refused(const void *a, const void *b)
@@ -119,6 +143,7 @@ static void filter_refuse(struct filter *f, const struct refused *list, size_t c
 	filter_refuse(f, list, half);
 	size_t skip = f->count;
 	filter_add(f, BPF_JMP | BPF_JA, 0, 0, 0);
+	assert(f->count - at - 1 <= UINT8_MAX);
 	f->list[at].jt = (uint8_t)(f->count - at - 1);
 	filter_refuse(f, list + half, count - half);
 	f->list[skip].k = (uint32_t)(f->count - skip - 1);
@@ -187,7 +212,7 @@ static void filter_refuse_new_users(struct filter *f, int call)
 struct sock_fprog *seccomp_new(const struct seccomp_rules *r)
 {
 	struct sock_fprog *program = xmalloc(sizeof *program + FILTER_MAX * sizeof(struct sock_filter));
-	struct filter f = { .list = (struct sock_filter *)(program + 1) };
+	struct filter f = { .list = (struct sock_filter *)(program + 1), .observed = r->observed != NULL };
 	struct refusals refused = { .count = 0 };
 
 	filter_load(&f, offsetof(struct seccomp_data, arch));
@@ -197,12 +222,13 @@ struct sock_fprog *seccomp_new(const struct seccomp_rules *r)
 #if defined(__x86_64__)
 	filter_answer_if(&f, BPF_JGE, X32_BIT, ENOSYS);
 #endif
-	refusals_add(&refused, unknown, COUNT_OF(unknown), ENOSYS);
-	refusals_add(&refused, never, COUNT_OF(never), EPERM);
+	refusals_add_named(&refused, unknown, COUNT_OF(unknown), ENOSYS);
+	refusals_add_named(&refused, never, COUNT_OF(never), EPERM);
 	if (r->no_tracing)
-		refusals_add(&refused, tracing, COUNT_OF(tracing), EPERM);
+		refusals_add_named(&refused, tracing, COUNT_OF(tracing), EPERM);
 	if (r->keep_attributes)
 		refusals_add(&refused, attributes, COUNT_OF(attributes), EPERM);
+	refusals_add(&refused, r->observed, r->observed_count, EPERM);
 	qsort(refused.list, refused.count, sizeof *refused.list, compare_refused);
 	filter_refuse(&f, refused.list, refused.count);
 	filter_sockets(&f, r);
@@ -236,4 +262,30 @@ bool seccomp_available(void)
 	uint32_t action = SECCOMP_RET_ERRNO;
 
 	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
+const char *seccomp_call_name(int call)
+{
+	static const struct {
+		const struct named_call *list;
+		size_t count;
+	} lists[] = { { never, COUNT_OF(never) },
+		      { unknown, COUNT_OF(unknown) },
+		      { tracing, COUNT_OF(tracing) },
+		      { in_part, COUNT_OF(in_part) } };
+
+	for (size_t i = 0; i < COUNT_OF(lists); i++)
+		for (size_t k = 0; k < lists[i].count; k++)
+			if (lists[i].list[k].call == call)
+				return lists[i].list[k].name;
+	return "of another kind";
+}
+
+int seccomp_error(uint32_t arch, int call)
+{
+	bool lacking = arch != OWN_ARCH || (call & X32_BIT);
+
+	for (size_t i = 0; i < COUNT_OF(unknown); i++)
+		lacking = lacking || unknown[i].call == call;
+	return lacking ? ENOSYS : EPERM;
 }

@@ -18,9 +18,16 @@ struct seccomp_rules {
 	bool no_tracing;      /* no ptrace, no memory of other processes */
 	bool user_namespaces; /* may be made */
 	bool supervise;       /* connect(2) is decided by who holds the listener; UNIX sockets without datagrams */
+	/* NULL: none. The listener is told of these calls and lets them continue; and of each call that is refused, which it answers
+	 * with seccomp_error(). Nothing else is let continue. Borrowed until return. */
+	const int *observed;
+	size_t observed_count;
 };
 
 /* Returns owned, freed by free(3): the instructions lie behind the struct. */
 struct sock_fprog *seccomp_new(const struct seccomp_rules *rules);
+/* What a call that is refused gets, and its name for people. */
+int seccomp_error(uint32_t arch, int call);
+const char *seccomp_call_name(int call);
 bool seccomp_available(void);
 bool seccomp_can_supervise(void);

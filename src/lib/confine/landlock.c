@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * landlock.c - rulesets for child processes. A right that a ruleset does not handle is not restricted. */
-#include "lib/io/landlock.h"
+#include "lib/confine/landlock.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Files that an agent must not reach: cadre's own configuration under any name, and what a swap of names leads to."""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from lab import main
+from test_sandbox import write
+from twenty import call
+
+ACCEPTS = ("--permission-mode", "acceptEdits")
+
+
+def play(lab, *turns, args=(), prompt="hi", log=False, **more):
+    """Each turn is the calls of an answer. Returns the end of the run, with the results and the model's server."""
+    text = "".join("rule\n  turn %d\n%s\n" % (n, turn) for n, turn in enumerate(turns, 1))
+    server = lab.model(text + "rule\n  text ok\n", log=log)
+    done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", *args, "--", prompt, **more)
+    assert done.code == 0, done
+    done.server = server
+    done.results = [b["content"] if isinstance(b["content"], str) else json.dumps(b["content"])
+                    for f in done.frames() if f.get("type") == "user" for b in f["message"]["content"]
+                    if isinstance(b, dict) and b.get("type") == "tool_result"]
+    return done
+
+
+def the_configuration_is_protected_whatever_its_directory_is_called(lab):
+    """In the working directory, in an added one, behind a link; by tools, by commands, and by programs that only the kernel holds."""
+    write(lab.work + "/s.json", "{}")
+    write(lab.work + "/s.py", "import os, sys\nd = sys.argv[1]\nfor f in (lambda: open(d + '/agents.json', 'w'), lambda: os.rename(d, d + '2')):\n"
+          "    try:\n        f()\n    except OSError as why:\n        print(why)\n")
+    deep = lab.work + "/a/b/c/d/e/f/g/h/i/cfg"
+    dotfiles = lab.work + "/dotfiles"
+    os.makedirs(dotfiles)
+    os.makedirs(lab.home + "/other/cfg")
+    os.symlink(dotfiles, lab.home + "/.claude")
+    for directory, env in ((lab.work + "/cfg", True), (deep, True), (lab.home + "/other/cfg", True), (dotfiles, False)):
+        os.makedirs(directory, exist_ok=True)
+        env = {"CLAUDE_CONFIG_DIR": directory} if env else {}
+        done = play(lab, "\n".join((call("Write", file_path=directory + "/settings.json", content="{}"),
+                                    call("Write", file_path=directory + "/projects/p/s/subagents/agent-a1.meta.json", content="{}"))),
+                    call("Bash", command="cp s.json %s/agents.json" % directory), call("Bash", command="touch %s/x" % directory),
+                    call("Bash", command="mv %s moved" % os.path.relpath(directory, lab.work).split("/")[0]),
+                    args=(*ACCEPTS, "--add-dir", lab.home + "/other"), env=env)
+        assert len(done.results) == 5 and all("sensitive" in r or "requires approval" in r or "denied" in r for r in done.results), done.results
+        done = play(lab, call("Bash", command="python3 s.py %s" % directory), env=env,
+                    args=("--allowedTools", "Bash", "--add-dir", lab.home + "/other", "--settings", json.dumps({"sandbox": {"enabled": True}})))
+        assert "Read-only file system" in done.results[0], done.results
+        left = {p.name for p in pathlib.Path(directory).iterdir()} & {"settings.json", "agents.json", "x"}
+        assert not left and not list(pathlib.Path(directory).rglob("agent-a1*")), left
+
+
+SWAP = """
+import ctypes, os, sys
+exchange = ctypes.CDLL(None).renameat2
+a, b = (os.fsencode(word) for word in sys.argv[1:])
+print("on", flush=True)
+while True:
+    exchange(-100, a, -100, b, 2)
+"""
+
+
+@contextlib.contextmanager
+def swapping(lab, one, other):
+    """Another process exchanges the two names all the time."""
+    with subprocess.Popen([sys.executable, "-c", SWAP, lab.work + "/" + one, lab.work + "/" + other], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def no_tool_reaches_what_a_swapped_link_leads_to(lab):
+    """A directory and a link, a file and a link: for each tool that reads, and for those that write."""
+    for place in (lab.work + "/d", lab.home + "/out"):
+        text = "the secret text" if place.startswith(lab.home) else "plain text"
+        write(place + "/f.txt", text + "\n")
+        write(place + "/n.ipynb", json.dumps({"cells": [{"cell_type": "code", "id": "a", "source": [text], "metadata": {}, "outputs": [],
+                                                         "execution_count": None}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    write(lab.home + "/out/the secret text", "")
+    write(lab.work + "/one.txt", "plain text\n")
+    os.symlink(lab.home + "/out", lab.work + "/l")
+    os.symlink(lab.home + "/out/f.txt", lab.work + "/two.txt")
+    before = {p.name: p.read_bytes() for p in pathlib.Path(lab.home, "out").iterdir()}
+    searches = (call("Grep", pattern="text", path="d", output_mode="content"), call("Glob", pattern="d/*"), call("Glob", pattern="*", path="d"),
+                call("Grep", pattern="text", output_mode="content"), call("Read", file_path="d/f.txt"), call("Read", file_path="d/n.ipynb"))
+    edits = (call("Write", file_path="d/new", content="x"), call("Write", file_path="d/a/b/c", content="x"),
+             call("Edit", file_path="d/f.txt", old_string="text", new_string="TEXT", replace_all=True),
+             call("NotebookEdit", notebook_path="d/n.ipynb", cell_id="a", new_source="x"))
+    files = (call("Grep", pattern="text", path="one.txt", output_mode="content"), call("Read", file_path="one.txt"))
+    for names, calls in ((("d", "l"), searches + edits), (("one.txt", "two.txt"), files)):
+        with swapping(lab, *names):
+            done = play(lab, *["\n".join(calls)] * 12, args=ACCEPTS)
+            for _ in range(4):
+                sent = play(lab, args=ACCEPTS, prompt="See @d/ and @one.txt", log=True).server.bodies()
+                assert "the secret text" not in json.dumps(sent), sent
+        assert "the secret text" not in done.out and len(done.results) == 12 * len(calls), done
+    after = {p.name: p.read_bytes() for p in pathlib.Path(lab.home, "out").iterdir()}
+    assert before == after, after.keys()
+
+
+def a_directory_that_is_named_shows_no_names_from_elsewhere(lab):
+    write(lab.home + "/out/the-name", "")
+    write(lab.work + "/conf/the-name", "")
+    os.symlink(lab.home + "/out", lab.work + "/docs")
+    for prompt, args in (("@docs/", ()), ("@conf/", ("--disallowedTools", "Read")), ("@conf/", ("--disallowedTools", "Read(./conf/**)")),
+                         ("@conf", ("--disallowedTools", "Read(conf)"))):
+        assert "the-name" not in json.dumps(play(lab, prompt=prompt, args=args, log=True).server.bodies()), (prompt, args)
+    assert "the-name" in json.dumps(play(lab, prompt="@conf/", log=True).server.bodies())
+
+
+def a_working_directory_below_the_configuration_can_be_written(lab):
+    env = {"CLAUDE_CONFIG_DIR": os.path.dirname(lab.work)}
+    done = play(lab, call("Write", file_path=lab.work + "/a.txt", content="x"), call("Bash", command="touch b.txt"), args=ACCEPTS, env=env)
+    assert os.path.exists(lab.work + "/a.txt") and os.path.exists(lab.work + "/b.txt"), done.results
+
+
+if __name__ == "__main__":
+    main(a_working_directory_below_the_configuration_can_be_written, a_directory_that_is_named_shows_no_names_from_elsewhere, no_tool_reaches_what_a_swapped_link_leads_to,
+         the_configuration_is_protected_whatever_its_directory_is_called)
