@@ -121,14 +121,13 @@ def start_ms(lab, *args, text="? keys"):
 
 def bench_start(lab, runs=9):
     """The best of some runs, in turns."""
-    ways = {"version": (["--version"], None), "view": ([], "? keys"), "plain": (["--plain"], ">")}
+    ways = {"version": (["--version"], None), "view": ([], "? keys")}
     best = dict.fromkeys(ways, 1e9)
     for _ in range(runs):
         for name, (words, text) in ways.items():
             best[name] = min(best[name], start_ms(lab, *words, text=text)[0])
     figure("first prompt, over `cadre --version` and 10 ms", best["view"] / (best["version"] * 1.3 + 10), "x", 1)
     figure("first prompt", best["view"], "ms", 25)
-    figure("first prompt, over plain mode", best["view"] / best["plain"], "x", 1.3)
 
 
 def bench_waiting(lab):
