@@ -312,7 +312,10 @@ static void explain_failure(struct model_call *call)
 		snprintf(end, room, " (the key is that of %s)", has_token ? token : place->env.api_key);
 	else if (f->kind == FAIL_STATUS && f->status > 300 && f->status < 400)
 		snprintf(end, room, " (it redirects to %s: %s must name the final address)",
-			 call->error_type[0] ? call->error_type : "another address", place->own ? "baseUrl" : variable);
+			 call->error_type[0] ? call->error_type : "another address",
+			 place->own ? "baseUrl"
+			 : variable ? variable
+				    : "its address");
 	else if (missing && place->wire == &wire_messages && v1)
 		snprintf(end, room, " (%s ends with /v1, which is added: leave it out)", p->base);
 	else if (missing && place->wire == &wire_chat && !v1 && !usual && !names_model)
