@@ -76,7 +76,7 @@ def a_run_on_a_terminal_shows_a_tree_and_leaves_a_line_for_each_child(lab):
         shown = screen(t.raw)
         assert shown[0].startswith("  general-purpose: Outer work  ") and shown[1].startswith("    general-purpose: Inner work  "), shown
         assert "tokens, Agent" in shown[0] and "tokens, Bash" in shown[1], shown
-        assert b"\x1b[2m" in t.raw, "no colour"
+        assert b"\x1b[0;2m" in t.raw, "no colour"
         open_gate(lab)
         assert t.wait() == 0
         left = screen(t.raw)
