@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from lab import CADRE, main
-from test_tui import leave, prompts, ready, screen
+from test_tui import PLAIN, leave, prompts, ready, screen
 
 SCENARIO = r"""
 rule aside
@@ -62,7 +62,7 @@ def every_command_is_in_the_help_and_the_menu(lab):
         names = [m.group(1) for r in rows for m in [re.match(r"/([a-z-]+)[ ,]", r)] if m]
         wanted = """help clear compact context usage model effort agents tasks resume rewind permissions hooks mcp plugin skills memory
             init config status doctor export theme add-dir review exit mode plan trust stop tell bg rename fork copy diff btw redraw
-            transcript todo output-style keys version statusline thinking fallback debug trace""".split()
+            transcript todo output-style keys version statusline thinking fallback debug trace terminal-setup""".split()
         assert not [w for w in wanted if w not in names], [w for w in wanted if w not in names]
         assert names == sorted(names), names
         assert any(re.match(r"/usage, /cost +cost and tokens", r) for r in rows), rows
@@ -129,6 +129,14 @@ def agents_and_resources_of_servers_are_suggested_and_named(lab):
         leave(ready(s))
     sent = str(lab.models[0].bodies()[-1]["messages"])
     assert "asks for the agent polisher" in sent and "remember the milk" in sent, sent
+
+
+def the_terminal_is_told_how_to_send_shift_enter(lab):
+    for env, kitty, words in (({"TMUX": ""}, True, "the terminal has kitty's keys"), ({"TMUX": "1"}, False, "bind-key -n S-Enter"),
+                              ({"TERM_PROGRAM": "vscode"}, False, "workbench.action.terminal.sendSequence")):
+        with view(lab, size=(160, 30), env={**PLAIN, **env}, kitty=kitty) as s:
+            run(s, "/terminal-setup", words)
+            leave(ready(s))
 
 
 def a_fallback_a_log_and_a_timeline_begin_in_an_open_session(lab):
@@ -308,6 +316,6 @@ def a_memory_file_is_edited(lab):
 if __name__ == "__main__":
     main(every_command_is_in_the_help_and_the_menu, unknown_names_are_never_sent_and_skills_and_paths_are,
          agents_and_resources_of_servers_are_suggested_and_named,
-         a_fallback_a_log_and_a_timeline_begin_in_an_open_session, the_context_is_shown_by_kind,
+         the_terminal_is_told_how_to_send_shift_enter, a_fallback_a_log_and_a_timeline_begin_in_an_open_session, the_context_is_shown_by_kind,
          the_model_and_other_choices_come_from_lists, a_theme_is_previewed_and_kept, a_session_is_named_copied_and_exported,
          a_question_aside_is_answered_and_not_kept, what_the_session_has_is_shown, directories_and_differences, a_memory_file_is_edited)

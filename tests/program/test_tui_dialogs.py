@@ -189,7 +189,7 @@ def a_form_closes_when_its_server_stops_waiting(lab):
         with open(go, "w") as f:
             f.write("now")
         s.until("A table for whom?", gone=True)
-        s.seen("The question is closed: ")
+        s.seen("The question is closed: the server does not wait for it any more.")
         s.seen("The tool said: no table")
         leave(ready(s))
 

@@ -178,6 +178,75 @@ def an_interrupt_leaves_what_is_typed(lab):
         leave(s)
 
 
+class Slow(Screen):
+    """Every byte takes 200 ms, each way, as over a slow ssh: also what the terminal answers."""
+
+    def _later(self, name, data):
+        self.__dict__.setdefault(name, []).append((time.monotonic() + 0.2, data))
+
+    def _due(self, name):
+        queue = self.__dict__.setdefault(name, [])
+        return queue.pop(0)[1] if queue and queue[0][0] <= time.monotonic() else b""
+
+    def _feed(self, data):
+        self._later("shown_late", data)
+
+    def send(self, data):
+        self._later("typed_late", data if isinstance(data, bytes) else data.encode())
+
+    def _pump(self, until):
+        first = min([q[0][0] for q in (self.__dict__.get("shown_late"), self.__dict__.get("typed_late")) if q] + [until])
+        came = super()._pump(min(first, until))
+        typed, shown = self._due("typed_late"), self._due("shown_late")
+        if typed:
+            os.write(self.fd, typed)
+        if shown:
+            self.raw += shown
+            answer = self._show(shown)
+            if answer:
+                self.send(answer)
+        return bool(came or typed or shown or first < until)
+
+
+def a_slow_line_changes_nothing_but_the_time(lab):
+    lab.model(SCENARIO, log=True)
+    with Slow(lab, env={**PLAIN, "NVIM": "a terminal that cuts"}) as s:
+        ready(s)
+        s.press("slowly please", "enter")
+        s.until("fills the line")
+        s.press("he", "l", "lo 日本")
+        s.until("❯ hello 日本")
+        s.press("esc")
+        s.seen("Interrupted.")
+        s.resize(50, 20)
+        s.press("!", "backspace", "!")
+        s.until("❯ hello 日本!")
+        s.paste("x" * 5000)
+        s.until("日本![paste 1: 1 line, 4.9KB]")
+        s.press("backspace", "C-u", "more words", "enter")
+        s.until("esc interrupts")
+        s.press("esc")
+        s.until(lambda rows: sum("Interrupted." in row for row in s.above + rows) == 2)
+        ready(s)
+        assert sum("❯ more words" in row for row in s.all()) == 1 and not any("hello" in row for row in s.all()), s.all()
+        s.press("C-d", "C-d")
+        assert s.wait() == 0
+
+
+def keys_that_come_in_one_read_are_single_keys_where_letters_are_keys(lab):
+    """As over a slow line: a chord opens a view, q closes it, what follows is text; and words are text, also up and end."""
+    with screen(lab) as s:
+        ready(s)
+        s.send("\x18tqhello ")
+        s.until("❯ hello")
+        s.send("up")
+        s.until("❯ hello up")
+        s.send("\x01end")
+        s.until("❯ endhello up")
+        s.press("C-e", "C-u")
+        leave(s)
+
+
 def twelve_agents_are_seven_rows_and_the_second_is_stopped(lab):
     calls = "".join("  call Agent {\"description\": \"Wait %02d\", \"prompt\": \"wait %02d\", \"subagent_type\": \"general-purpose\", "
                     "\"run_in_background\": true}\n" % (i, i) for i in range(12))
@@ -603,7 +672,8 @@ def an_idle_prompt_does_nothing(lab):
 
 if __name__ == "__main__":
     main(keys_are_those_of_the_file, the_help_and_the_documentation_name_every_key, the_keys_of_the_prompt_do_what_they_say,
-         what_is_sent_now_interrupts_the_turn, an_interrupt_leaves_what_is_typed, twelve_agents_are_seven_rows_and_the_second_is_stopped,
+         what_is_sent_now_interrupts_the_turn, an_interrupt_leaves_what_is_typed,
+         a_slow_line_changes_nothing_but_the_time, keys_that_come_in_one_read_are_single_keys_where_letters_are_keys, twelve_agents_are_seven_rows_and_the_second_is_stopped,
          the_keys_of_vim_edit_and_the_mode_is_shown, five_thousand_letters_are_one_prompt_with_and_without_brackets,
          three_pasted_lines_are_one_request, a_line_of_ten_megabytes_and_broken_characters_are_pasted,
          megabytes_without_brackets_are_marks_and_one_prompt, images_and_pdf_files_that_are_dropped_are_sent,

@@ -90,6 +90,17 @@ def a_resize_of_tmux_keeps_every_line_once(lab):
         rows = [r.rstrip() for r in tmux("capture-pane", "-p", "-J", "-S", "-").split("\n")]
         every_line_is_there_once(rows)
         assert json.load(open(os.path.join(lab.env["HOME"], ".claude", "cadre", "terminals.json"))) == {"tmux": "4 2 1"}
+        # a view that is resized: the input is below the answer, once
+        for columns in ("40", "110"):
+            tmux("send-keys", "C-x", "t")
+            seen("no agent was started")
+            tmux("resize-window", "-x", columns, "-y", "30")
+            select.select([], [], [], 0.4)
+            tmux("send-keys", "q", "y")
+            seen("okxxxxx" + "yy"[:1 + (columns == "110")])
+        every_line_is_there_once([r.rstrip() for r in tmux("capture-pane", "-p", "-J", "-S", "-").split("\n")])
+        text = tmux("capture-pane", "-p", "-J", "-S", "-")
+        assert text.count("with the cursor") == 1, text[-3000:]
         # kill -9: nothing is left on
         tmux("send-keys", "C-u", "C-x", "t")
         seen("no agent was started")

@@ -68,7 +68,7 @@ static int read_model(struct arena *a, const char *place, const struct json *key
 	const struct json *cost = json_get(value, "cost"), *limit = json_get(value, "limit");
 	const struct json *tiers = json_get(cost, "tiers");
 	const char *id = json_cstr(key, a);
-	double context, output, above, before = 0;
+	double context = 0, output = 0, above = 0, before = 0;
 	const char *why = NULL;
 	size_t count = 0;
 

@@ -92,6 +92,11 @@ void term_use_no_sequences(void)
 	dumb = true;
 }
 
+bool term_has_kitty(void)
+{
+	return has_kitty;
+}
+
 void term_use_kitty(void)
 {
 	if (is_ours && !has_kitty)

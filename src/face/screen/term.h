@@ -11,6 +11,7 @@ bool term_take(void); /* raw mode, bracketed paste; false: there is no terminal 
 void term_give_back(void);
 void term_use_no_sequences(void); /* before it is taken */
 void term_use_kitty(void);        /* the terminal has kitty's keys: Shift-Enter and the like are told apart */
+bool term_has_kitty(void);
 /* How the terminal was before it was taken, and what sets it back after a kill; borrowed */
 const struct termios *term_outside(const char **ret_reset);
 void term_size(unsigned *ret_columns, unsigned *ret_rows);

@@ -412,11 +412,32 @@ static void prompt_key(struct tui *t, const struct key *key)
 		tui_note(t, "the text is too long");
 }
 
+/* Letters that came in one read, one after the other, where each may be a key of its own: q closes a view, the rest is text. False:
+ * they are text. */
+static bool input_letters(struct tui *t, const struct key *key)
+{
+	bool keys = t->page || ask_takes_keys(t) || t->agent_focus || t->keymap.pending[0];
+	struct str text = key->text;
+	unsigned width;
+
+	if (key->code != KEY_TEXT || !keys || t->lines || text.n < 2 || cells_next(text, 0, &width) >= text.n)
+		return false;
+	for (size_t at = 0, end; at < text.n; at = end) {
+		end = cells_next(text, at, &width);
+		struct key one = *key;
+		one.text = (struct str){ text.p + at, end - at };
+		input_key(t, &one);
+	}
+	return true;
+}
+
 void input_key(struct tui *t, const struct key *pressed)
 {
 	struct key translated = *pressed;
 	const struct key *key = &translated;
 
+	if (input_letters(t, pressed))
+		return;
 	if (t->lines && key->code == KEY_ENTER && !key->alt)
 		translated.shift = false; /* a line feed: typed before the terminal was ours */
 	if (key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)

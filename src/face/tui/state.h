@@ -348,8 +348,9 @@ struct slash {
 	void (*run)(struct tui *t, const struct slash *slash, struct str rest);
 	const char *words; /* of the subcommand that answers it; of a list; a key; a prompt */
 };
-void command_remember(struct tui *t, struct str text);                          /* memory.c: # */
-void command_memory(struct tui *t, const struct slash *slash, struct str rest); /* memory.c: /memory */
+void command_remember(struct tui *t, struct str text); /* memory.c: # */
+typedef void slash_fn(struct tui *t, const struct slash *slash, struct str rest);
+slash_fn command_memory, command_observe, command_terminal_setup, command_statusline; /* memory.c, setup.c */
 void command_set(struct tui *t, const char *option, const char *value); /* of the session; says what it is now */
 bool command_is(const struct slash *s, struct str name);                /* its name or one of its aliases */
 extern const struct slash slash_table[];

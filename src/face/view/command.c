@@ -318,32 +318,6 @@ static void run_fallback(struct tui *t, const struct slash *slash, struct str re
 		show_models(t, choose_fallback);
 }
 
-/* The debug log, or a timeline, from now on and for this session */
-static void run_observed(struct tui *t, const struct slash *slash, struct str rest)
-{
-	AUTO_BUF struct buf path = { 0 };
-	AUTO_FREE char *given = xstrndup(rest.p, rest.n);
-	bool traces = !strcmp(slash->name, "trace"), *observed = traces ? &t->traced : &t->debugged;
-	char why[240] = "", name[80];
-
-	snprintf(name, sizeof name, "cadre/%s-%.8s.%s", slash->name, cadre_session_id(t->session),
-		 traces ? "json" : "log");
-	if (*observed) {
-		tui_note(t, traces ? "the timeline is being written" : "the log is being written");
-		return;
-	}
-	if (traces && rest.n)
-		buf_add(&path, rest.p, rest.n);
-	else if (tui_config_path(&path, "cadre"))
-		(void)mkdir(path.p, 0700), buf_clear(&path), (void)tui_config_path(&path, name);
-	if (!traces && cadre_set(t->c, "debug", given, why, sizeof why) < 0) {
-		feed_foreign(t, LOOK_RED, str_from(why));
-		return;
-	}
-	*observed = path.n && cadre_set(t->c, traces ? "trace" : "debug-file", path.p, why, sizeof why) == CADRE_OK;
-	feed_foreign(t, *observed ? LOOK_DIM : LOOK_RED, *observed ? buf_str(&path) : str_from(why));
-}
-
 static void run_plan(struct tui *t, const struct slash *slash, struct str rest)
 {
 	command_set(t, "permission-mode", "plan");
@@ -515,18 +489,6 @@ static void run_stop(struct tui *t, const struct slash *slash, struct str rest)
 	job_cadre(t, slash->words, buf_str(&words), NULL);
 }
 
-static void run_statusline(struct tui *t, const struct slash *slash, struct str rest)
-{
-	size_t n = 0;
-	const char *now = cadre_session_setting(t->session, "statusLine", &n);
-
-	feed_foreign(t, LOOK_PLAIN, now ? (struct str){ now, n } : STR("statusLine is not set"));
-	feed_say(
-		t, LOOK_DIM,
-		STR("{\"statusLine\": {\"type\": \"command\", \"command\": \"...\"}} in settings.json: docs/terminal.md\n"));
-	status_refresh(t);
-}
-
 /* ---- prompts and the clipboard ------------------------------------------------------------------------------------------ */
 
 static void run_copy(struct tui *t, const struct slash *slash, struct str rest)
@@ -573,7 +535,8 @@ const struct slash slash_table[] = {
 	{ "config", "settings\0", "[key[=value]]", "settings with their sources", run_config, "config explain" },
 	{ "context", "", "", "how full the model's window is, by kind", run_shown, NULL },
 	{ "copy", "", "[n]", "the last answer, or the n-th last, into the clipboard", run_copy, NULL },
-	{ "debug", "", "[subjects]", "a log of this session from now on; subjects as of --debug", run_observed, NULL },
+	{ "debug", "", "[subjects]", "a log of this session from now on; subjects as of --debug", command_observe,
+	  NULL },
 	{ "diff", "", "", "what differs from the last commit", run_shown, NULL },
 	{ "doctor", "", "", "checks of the terminal, your keys and the installation", run_cadre, "doctor" },
 	{ "effort", "", "[level]", "low, medium, high, xhigh or max, from the next request on", run_choice,
@@ -612,15 +575,16 @@ const struct slash slash_table[] = {
 	{ "sessions", "", "", "stored sessions", run_cadre, "sessions" },
 	{ "skills", "", "[name]", "skills and commands of the user, the project and plugins", run_cadre, "skills" },
 	{ "status", "", "", "session, model, mode, address", run_status, NULL },
-	{ "statusline", "", "", "your status command, run again", run_statusline, NULL },
+	{ "statusline", "", "", "your status command, run again", command_statusline, NULL },
 	{ "stop", "", "AGENT", "end an agent and all below it; all: every agent", run_stop, "stop" },
 	{ "tasks", "", "", "all agents of this session (also Ctrl-T)", run_shown, "tasks" },
 	{ "team", "", "[command]", "teams and their members", run_cadre, "team" },
 	{ "tell", "", "AGENT TEXT", "a message to an agent or a member of a team", run_tell, NULL },
+	{ "terminal-setup", "", "", "how Shift-Enter makes a new line on this terminal", command_terminal_setup, NULL },
 	{ "theme", "", "[name]", "colours", run_choice, "auto dark light dark-daltonized light-daltonized ansi" },
 	{ "thinking", "", "on|off|show|hide", "whether the model thinks, and whether it is shown", run_thinking, NULL },
 	{ "todo", "", "", "the list of what is to be done: open or closed", run_todo, NULL },
-	{ "trace", "", "[file]", "a timeline of this session from now on, for ui.perfetto.dev", run_observed, NULL },
+	{ "trace", "", "[file]", "a timeline of this session from now on, for ui.perfetto.dev", command_observe, NULL },
 	{ "transcript", "", "", "the whole conversation (also Ctrl-O)", run_shown, NULL },
 	{ "trust", "", "[DIR]", "trust this folder: its hooks, servers and rules count", run_cadre, "trust" },
 	{ "usage", "cost\0", "", "cost and tokens by model and agent", run_shown, NULL },
