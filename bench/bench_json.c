@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * bench_json.c - our JSON reader beside cJSON and jansson, in one run. Each parses a text, visits every
  * string (keys too, decoded) and drops the result: a conversation of 500 KB for throughput, one stream event
- * for latency. The sum of the string lengths must be the same for all, so nobody can skip work. With --json
+ * for latency. The sum of the string lengths must be the same for all, so that none can skip work. With --json
  * the figures are one JSON object. */
 #include <cjson/cJSON.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * peak.c - the most memory that a program had resident. usage: peak PROGRAM ARGS...
- * Prints kilobytes. Linux counts the memory of whoever called exec as the new program's own, so only a parent that is itself
+ * Prints kilobytes. Linux counts the memory of the program that called exec as the new program's own, so only a parent that is itself
  * small learns the truth. */
 #include <fcntl.h>
 #include <spawn.h>

@@ -60,7 +60,7 @@ print(connects, connect_ms, n / 1e6 / (time.perf_counter() - start))
 
 
 class Source:
-    """On loopback: closes at once, or sends 512 MB if it is told to."""
+    """On loopback: closes at once, or sends 512 MB on request."""
 
     def __init__(self):
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=512)

@@ -117,7 +117,7 @@ struct agent {
 
 	struct skill_use *skill_uses;        /* skills that are being made ready (skill_use.h) */
 	struct map skills_told;              /* name -> which text the model has of it (skill_text.h) */
-	uint64_t skills_listed;              /* generation of the registry that it was told, + 1 */
+	uint64_t skills_listed;              /* generation of the registry whose list it has, + 1 */
 	uint64_t skills_list_hash;           /* of that list */
 	struct skill_activation *activation; /* paths that it touched (skill_use.h) */
 	struct map instructions_seen;        /* files and directories whose instructions it has, by their paths ... */

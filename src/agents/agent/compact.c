@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * compact.c - PreCompact, PostCompact and SessionStart hooks, and what an agent knows beside the summary: where it is and what
- * it was told at its birth, its task, its plan, open todos, files it has seen, skills it has used. */
+ * its first message said, its task, its plan, open todos, files it has seen, skills it has used. */
 #include "agents/agent/context.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/hooks.h"

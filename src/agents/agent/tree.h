@@ -287,7 +287,7 @@ struct agent_tree {
 	struct agent_record *records, **records_end;
 	struct map by_id; /* id -> struct agent_record */
 	unsigned record_count, restored_count;
-	struct timer tasks_timer; /* runs for a moment after the list of background tasks was told */
+	struct timer tasks_timer; /* runs for a moment after the list of background tasks was sent */
 	bool tasks_changed;       /* since then */
 	bool closing;             /* children are suspended, not ended */
 	struct tree_instructions {

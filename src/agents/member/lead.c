@@ -50,9 +50,9 @@ struct lead {
 	bool begun;         /* it has its task */
 	bool lost;          /* the lead is gone */
 	bool ends, suspend; /* the lead wants it to end */
-	bool leaving;       /* the program was told to end ... */
+	bool leaving;       /* the program has to end ... */
 	bool dismissed;     /* ... by a hook, and is not resumed */
-	bool told, works;   /* what the lead was told last */
+	bool told, works;   /* what the lead knows */
 	bool worked_alone;  /* it finished a turn after the lead was gone */
 	struct timer alone;
 	struct lead_question *questions;

@@ -16,7 +16,7 @@ void lead_close_pane(void); /* its lead is gone: its tmux pane is to end with th
 
 struct lead_callbacks {
 	void (*prompt)(void *data, struct str text); /* its task */
-	void (*resume)(void *data);                  /* it goes on where it stood */
+	void (*resume)(void *data);                  /* it continues where it stood */
 	void (*leave)(void *data);                   /* the program ends */
 	void *data;
 };

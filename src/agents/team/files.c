@@ -35,7 +35,7 @@ struct job {
 	enum job_kind kind;
 	char *inbox;     /* name of the member; NULL: it is about config.json */
 	struct buf text; /* to be written, or what was read */
-	struct buf bad;  /* entries that nobody can read: they go to a file of their own */
+	struct buf bad;  /* entries that cannot be read: they go to a file of their own */
 	struct dir_lock lock;
 	struct config_result config;
 	struct post *post; /* owned */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * mirror.h - which messages wait for agents of ours, for programs that show inbox files (setting teams.mirrorInboxes). files.c writes
- * them there, marked as read: nobody takes them. */
+ * them there, marked as read: no member takes them. */
 #pragma once
 #include "agents/team/team.h"
 

@@ -466,7 +466,7 @@ static void on_guest_end(struct link *l)
 	struct pane_guest *g = CONTAINER_OF(l, struct pane_guest, link);
 
 	free(g->agent);
-	g->agent = xstrdup(""); /* nobody: it is let go from the loop */
+	g->agent = xstrdup(""); /* none: it is let go from the loop */
 	loop_kick(g->all->tree->services->loop, &g->all->meet);
 }
 

@@ -51,7 +51,7 @@ struct peer_post {
 	struct err err;
 };
 
-/* The other side must be a process of this user: the message is for nobody else. */
+/* The other side must be a process of this user: the message is for no other. */
 static int connect_peer(const char *path, struct err *err)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };

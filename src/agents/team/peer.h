@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * peer.h - messages between sessions of one user on this machine: a line on a socket, and a registry of who lives
- * (docs/internals/team.md). A message of another session is text of nobody's authority. */
+ * (docs/internals/team.md). A message of another session is text without authority. */
 #pragma once
 #include "agents/team/team.h"
 

@@ -335,7 +335,7 @@ int team_create(struct agent_tree *tree, const char *name, const char *descripti
 	return 0;
 }
 
-/* What a kill left locked is taken over when it is needed, and need not be: whoever looks at the files finds no lock of a dead process. */
+/* What a kill left locked is taken over when it is needed, and need not be: a look at the files finds no lock of a dead process. */
 static void drop_dead_locks(const char *dir)
 {
 	AUTO_ARENA struct arena a = { 0 };

@@ -29,7 +29,7 @@ struct team {
 	unsigned unheard;         /* runs whose end the lead did not hear of yet */
 	struct map sent;          /* ids of messages of this process */
 	struct timer park;        /* runs while somebody is idle and in memory */
-	bool closing_told;        /* the lead had its closing turn, and nobody has worked since */
+	bool closing_told;        /* the lead had its closing turn, and no member has worked since */
 	struct team_files *files; /* config.json and inboxes */
 	/* Work for members in threads: transcripts that are read, tasks that another program has locked */
 	struct member_job *jobs;
@@ -84,7 +84,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 void mail_learn(struct team *t,
 		const struct agent_record *to);         /* ids that are in the receiver's transcript count as sent */
 void mail_learn_ids(const char *path, struct map *ids); /* of texts that were queued in a transcript */
-void mail_learn_record(const struct agent_record *to, struct map *ids); /* of all that it was told */
+void mail_learn_record(const struct agent_record *to, struct map *ids); /* of all that it got */
 void mail_write(struct buf *out, const struct mail *m);                 /* as a model sees it */
 void mail_add_attribute(struct buf *out, const char *name, struct str value);
 void mail_summary(struct buf *out, struct str text); /* the first line, cut */
@@ -101,7 +101,7 @@ bool team_plan(struct agent *a, struct tool_call *call); /* ExitPlanMode of a me
 
 extern const struct team_ops team_ops;
 
-/* A member in a pane is idle: a request to shut down is decided, the lead is told. a: as what its calls run. again: the lead
+/* A member in a pane is idle: a request to shut down is decided, the lead gets a notice. a: as what its calls run. again: the lead
  * may know it already. all_read: it has read all that was sent to it. */
 void team_run_over(struct agent *a, bool again, bool all_read);
 void team_announce_gone(struct agent_record *r); /* to hosts: of one that is not in memory */

@@ -19,7 +19,7 @@ void config_merge(struct buf *out, struct str ours, struct str theirs, const cha
 struct inbox_entry {
 	const char *id, *from;
 	struct str text, summary;
-	bool read;               /* of one that is written: it is shown, and nobody takes it ... */
+	bool read;               /* of one that is written: it is shown, and no member takes it ... */
 	struct evp_pkey_st *key; /* ... and signed by this key of the lead; NULL: it is not. Borrowed */
 };
 /* seen: entries without an id that came before it, by their digest. False: it is none, or it was read already. */

@@ -147,7 +147,7 @@ static void inspect_end(struct worktree_job *job)
 
 static const struct worktree_step step_inspect = { .name = "inspect", .begin = inspect_begin, .end = inspect_end };
 
-/* ---- flags: files that git was told not to look at ---- */
+/* ---- flags: files that git does not look at ---- */
 
 static void flags_end(struct worktree_job *job)
 {

@@ -38,7 +38,7 @@ enum form_quirk {
 	CHAT_ECHO_PARTS = 1 << 18,    /* the same as a part of the content (Mistral) */
 	CHAT_ECHO_SAME = 1 << 19,     /* takes its reasoning back in the member that it came in, where there was some */
 	WIRE_NO_DOCUMENTS = 1 << 20,  /* replaced by a line of text; chat completions have none */
-	CHAT_KEEP_THINKING = 1 << 21, /* reads reasoning of former turns only if it is told to (Z.ai) */
+	CHAT_KEEP_THINKING = 1 << 21, /* reads reasoning of former turns only on request (Z.ai) */
 };
 
 /* Limits and quirks of one model at one server */

@@ -10,7 +10,7 @@ bool term_fits(void); /* standard input and output are a terminal that can move 
 bool term_take(void); /* raw mode, bracketed paste; false: there is no terminal any more. Any number of times */
 void term_give_back(void);
 void term_use_no_sequences(void); /* before it is taken */
-void term_use_kitty(void);        /* the terminal has kitty's keys: Shift-Enter and the like are told apart */
+void term_use_kitty(void);        /* the terminal has kitty's keys: Shift-Enter and the like are keys of their own */
 bool term_has_kitty(void);
 /* How the terminal was before it was taken, and what sets it back after a kill; borrowed */
 const struct termios *term_outside(const char **ret_reset);

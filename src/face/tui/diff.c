@@ -14,7 +14,7 @@ static int class_of(char c)
 	return c == ' ' || c == '\t' ? 0 : word ? 1 : 2;
 }
 
-/* Whether the run of characters that ends before the end of one line goes on in this one */
+/* Whether the run of characters that ends before the end of one line continues in this one */
 static bool goes_on(char last, struct str s, size_t at)
 {
 	return at < s.n && class_of(last) && class_of(s.p[at]) == class_of(last);

@@ -69,7 +69,7 @@ struct rule {
 typedef void rule_warn_fn(void *data, const char *message);
 
 /* Makes *ret_rule from text; all it needs is in the arena (a path's glob is freed by rule_release). origin is kept as a pointer.
- * 1: made. 0: an allow rule that has no meaning was skipped, and warn was told. -ERR_PARSE: one that forbids or asks
+ * 1: made. 0: an allow rule that has no meaning was skipped, with a warning. -ERR_PARSE: one that forbids or asks
  * cannot be understood, which must not pass in silence. warn may be NULL. */
 int rule_parse(struct arena *a, enum rule_list list, struct str text, const struct rule_origin *origin,
 	       rule_warn_fn *warn, void *data, struct rule *ret_rule, struct err *err);

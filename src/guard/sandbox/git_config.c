@@ -54,7 +54,7 @@ static bool is_harmless(const char *section, struct str line)
 
 	for (size_t i = 0; i < COUNT_OF(keys); i++)
 		known = known || (!strcmp(section, keys[i][0]) && str_is(key, keys[i][1]));
-	/* A backslash goes on in the next line; `ext::` and its like are programs, a dash begins an option. */
+	/* A backslash continues in the next line; `ext::` and its like are programs, a dash begins an option. */
 	return known && equals && value.n && value.p[0] != '-' && value.p[0] != '"' && !memchr(line.p, '\\', line.n) &&
 	       !str_has(value, STR("::"));
 }

@@ -349,7 +349,7 @@ static int64_t read_opening(const struct settings *s, const char *key, bool held
 	return 0;
 }
 
-/* Whoever runs the machine, or started this session, wants no one to leave: then files of the project open nothing. */
+/* The machine's owner, or the one who started this session, wants no command outside: then files of the project open nothing. */
 static bool read_lock(const struct settings *s)
 {
 	int64_t leave[LAYER_COUNT];

@@ -80,7 +80,7 @@ void plan_forget(struct sandbox *s); /* rulesets that are kept */
 /* sandbox.c */
 int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell, struct err *err);
 void sandbox_own_path(struct sandbox *s, const char *path); /* it goes with us, also if we are killed */
-/* Something was refused, by cadre itself: all commands that run inside are told, and the last ones are kept. */
+/* Something was refused, by cadre itself: all commands that run inside get a note, and the last ones are kept. */
 void sandbox_note_refusal(struct sandbox *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter which);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * trace.c - the observer of `cadre sandbox run --trace`: it is told of each call that names a file, says of those that the profile
+ * trace.c - the observer of `cadre sandbox run --trace`: it sees each call that names a file, says of those that the profile
  * refuses which file it was, and lets them continue: the kernel decides. A call that the filter refuses gets its error from here.
  *
  * A file is reported if the kernel would get as far as the wall: what does not exist is not refused. execve(2) is not among the calls:

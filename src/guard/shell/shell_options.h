@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * shell_options.h - the options that are known of a program, and the parts of its command line that follow from them: joined
- * letters are taken apart (-nO is -n -O), and values are told from operands.
+ * letters are taken apart (-nO is -n -O), and values are separated from operands.
  *
  * A program is described by two texts: its short options (blanks do not count), and its long options without their dashes.
  * Marks behind a letter or a word say what is special about it:

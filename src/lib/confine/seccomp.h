@@ -18,7 +18,7 @@ struct seccomp_rules {
 	bool no_tracing;      /* no ptrace, no memory of other processes */
 	bool user_namespaces; /* may be made */
 	bool supervise;       /* connect(2) is decided by who holds the listener; UNIX sockets without datagrams */
-	/* NULL: none. The listener is told of these calls and lets them continue; and of each call that is refused, which it answers
+	/* NULL: none. The listener sees these calls and lets them continue, and each call that is refused, which it answers
 	 * with seccomp_error(). Nothing else is let continue. Borrowed until return. */
 	const int *observed;
 	size_t observed_count;

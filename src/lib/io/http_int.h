@@ -88,7 +88,7 @@ struct http_req {
 	bool is_interim;  /* receiving the headers of a 1xx response */
 	bool head_seen;
 	bool paused; /* by http_pause */
-	bool held;   /* curl was told to stop reading */
+	bool held;   /* curl has stopped reading */
 	int status;
 	size_t header_bytes;
 	uint64_t answer_bytes, limit_bytes;

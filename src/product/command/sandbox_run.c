@@ -130,7 +130,7 @@ static void take_keys(struct running *r, const char *p, size_t n)
 {
 	bool answers = r->asked && !timer_running(&r->settle);
 
-	if (answers) /* of a pasted text or an escape sequence the first byte decides, and the rest is nobody's */
+	if (answers) /* of a pasted text or an escape sequence the first byte decides, and the rest is dropped */
 		question_answer(r, p[0]);
 	else
 		buf_add(&r->to_program, p, n);

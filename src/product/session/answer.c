@@ -101,7 +101,7 @@ int session_store_setting(struct cadre_session *s, const struct settings_change 
 	return MIN(status, 0);
 }
 
-/* Rules of the session are the main agent's, and so hold for all; members in panes are told. */
+/* Rules of the session are the main agent's, and so hold for all; members in panes get them. */
 static int add_allow_rule(struct cadre_session *s, const char *rule, enum cadre_scope scope, struct err *err)
 {
 	static const struct rule_origin origin = { .layer = "session" };

@@ -330,7 +330,7 @@ static int check_rules(struct update *u, struct agent *a, struct err *err)
 	return 0;
 }
 
-/* TEAM_LEAD: nobody owns it, and it can be given to somebody now. */
+/* TEAM_LEAD: it has no owner, and can be given to a member now. */
 static void notify_owner(const struct update *u, const struct agent *a, const struct todo *t, const char *owner)
 {
 	char id[16];
