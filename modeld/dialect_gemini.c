@@ -180,7 +180,7 @@ static int gemini_request(struct translation *t, struct str path, struct str bod
 		.after = "\"",
 	};
 	struct turns_reader c = { .w = json_out(&t->body), .arena = t->arena, .err = err };
-	bool stream;
+	bool stream = false;
 	const struct json *root;
 	int64_t tokens = OTHER_NO_LIMIT_TOKENS;
 
