@@ -73,6 +73,13 @@ rule edits again
   prompt contains "edit"
   turn 2
   call Edit {"file_path": "a.txt", "old_string": "two", "new_string": "three"}
+rule slow lines
+  prompt contains "slow lines"
+  delay 4
+  chunk 40
+  text <<END
+{{lines300}}
+END
 rule lines
   prompt contains "lines"
   text <<END
@@ -474,6 +481,30 @@ def finished_lines_are_written_once_and_what_was_there_stays(lab):
         leave(s)
 
 
+def resizes_in_the_middle_of_an_answer_leave_nothing_torn(lab):
+    """At the end the screen is that of a terminal that had its size from the beginning, and every line is there once. What is on its
+    way when a size changes was drawn for the old one, on every terminal: here the program stands still until it has arrived."""
+    whole, wanted = None, ["finished line %03d." % i for i in range(300)]
+    for sizes in (((80, 24),) * 4, ((20, 10), (200, 16), (45, 30), (80, 24)), ((200, 40), (20, 24), (21, 12), (80, 24))):
+        with screen(lab, size=(80, 24), env={**PLAIN, "NVIM": "a terminal that cuts"}) as s:
+            ready(s)
+            s.press("slow lines", "enter")
+            for at, size in zip((40, 110, 170, 230), sizes):
+                s.seen("finished line %03d." % at)
+                s.stop()
+                assert not any("finished line 299." in r for r in s.all()), "the answer was over"
+                s.resize(*size)
+                os.kill(s.pid, signal.SIGCONT)
+            s.seen("finished line 299.")
+            ready(s)
+            found = [r.strip() for r in s.all() if "finished line" in r]
+            assert found == wanted, (sizes, [(r, found.count(r)) for r in wanted if found.count(r) != 1])
+            shown = [re.sub(r"\d", "0", r) for r in s.rows()]
+            whole = whole or shown
+            assert shown == whole, "\n".join(shown)
+            leave(s)
+
+
 def the_resize_of_tmux_keeps_every_line_once(lab):
     lab.model(SCENARIO)
     name = "cadre-" + uuid.uuid4().hex[:8]
@@ -723,7 +754,7 @@ rule says
 
 
 if __name__ == "__main__":
-    main(a_prompt_is_answered_and_ctrl_d_leaves, rows_of_a_streamed_paragraph_stay_as_they_are, a_long_paste_is_one_mark_and_one_prompt,
+    main(a_prompt_is_answered_and_ctrl_d_leaves, resizes_in_the_middle_of_an_answer_leave_nothing_torn, rows_of_a_streamed_paragraph_stay_as_they_are, a_long_paste_is_one_mark_and_one_prompt,
          a_paste_without_brackets_is_one_prompt_too, pasted_bytes_are_never_keys, a_megabyte_is_pasted_quickly_and_sent_whole,
          keys_edit_the_line, a_backslash_continues_the_line_and_the_history_comes_back,
          what_is_typed_in_a_turn_is_not_in_the_answer_and_is_queued, markdown_is_shown_with_its_table_in_columns,

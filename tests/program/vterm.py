@@ -146,6 +146,13 @@ class Screen:
         self._feed(data)
         return True
 
+    def stop(self):
+        """The program stands still, and all that it wrote is shown. SIGCONT lets it continue."""
+        os.kill(self.pid, signal.SIGSTOP)
+        os.waitpid(self.pid, os.WUNTRACED)
+        while self._pump(0):
+            pass
+
     def cells(self, row):
         found = []
         for column in range(self.columns):
