@@ -5,7 +5,7 @@
 set -eu
 
 build="gcc make meson ninja-build pkg-config python3 libuv1-dev libcurl4-openssl-dev libssl-dev libpcre2-dev libyaml-dev libsqlite3-dev zlib1g-dev libxml2-dev libgd-dev libarchive-dev libmd4c-dev libutf8proc-dev ca-certificates"
-test="$build poppler-utils zsh fish groff-base clang libclang-rt-14-dev clang-format libcmocka-dev libjansson-dev ripgrep git nodejs npm python3-pexpect tmux strace libvterm-dev dropbear-bin vim"
+test="$build poppler-utils zsh fish groff-base clang libclang-rt-14-dev clang-format libcmocka-dev libjansson-dev ripgrep git nodejs npm python3-pexpect tmux strace libvterm-dev dropbear-bin vim curl jq less file openssh-client bc xxd iproute2 wget"
 bench="$build ripgrep libjansson-dev libcjson-dev strace"
 
 case "${1:-build}" in
@@ -19,7 +19,7 @@ esac
 have() {
 	case $1 in
 	nodejs) command -v node >/dev/null 2>&1 && return 0 ;;
-	npm | git | gcc | make | clang | python3 | vim) command -v "$1" >/dev/null 2>&1 && return 0 ;;
+	npm | git | gcc | make | clang | python3 | vim | curl | jq | less | file | bc | xxd | wget) command -v "$1" >/dev/null 2>&1 && return 0 ;;
 	esac
 	[ "$(dpkg-query -W -f '${Status}' "$1" 2>/dev/null)" = "install ok installed" ]
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // mcp_auth_server.mjs - a protected MCP server and its authorisation server, both made of the MCP SDK's own handlers. Tokens live
 // as long as a test says, and it can be told to stop believing in them. Nobody has to agree: the authorisation is redirected.
-import { randomUUID } from "node:crypto";
+import { randomUUID, webcrypto } from "node:crypto";
 import { DemoInMemoryAuthProvider } from "@modelcontextprotocol/sdk/examples/server/demoInMemoryOAuthProvider.js";
 import { InvalidGrantError, InvalidTokenError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
 import { requireBearerAuth } from "@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js";
@@ -9,6 +9,8 @@ import { getOAuthProtectedResourceMetadataUrl, mcpAuthRouter } from "@modelconte
 import { createMcpExpressApp } from "@modelcontextprotocol/sdk/server/express.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+
+globalThis.crypto ??= webcrypto; // Node 18 has it behind a switch, and the SDK needs it
 
 const LONG_S = 3600;
 

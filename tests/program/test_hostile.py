@@ -240,6 +240,8 @@ def harmless(lab):
     for command, (text, is_error, denied) in zip(wanted, run(lab, wanted)):
         code, kind, said = plain[command]
         text = "" if text == "(Bash completed with no output)" else text.strip()
+        if command.startswith("npm "):  # npm 9 complains of its logs in the home, which a held reader does not see
+            text = "\n".join(line for line in text.split("\n") if not re.match(r"npm WARN logfile|  \w+: |}$", line)).strip()
         same = kind == "varies" or text == said or (kind == "lines" and sorted(text.split("\n")) == sorted(said.split("\n")))
         if denied:
             wrong.append(("asked about", command))

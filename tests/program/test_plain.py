@@ -140,7 +140,7 @@ def keys_that_cannot_be_meant_are_findings(lab):
                               ('{"bindings": [{"context": "Chat", "bindings": {"ctrl+e": "chat:externalEditor"}}]}', "ok", "")):
         with open(os.path.join(path, "keybindings.json"), "w") as f:
             f.write(text)
-        found = json.loads(lab.cadre("doctor", "--json").out)
+        found = json.loads(lab.cadre("doctor", "--json", env={"LANG": "C.UTF-8"}).out)
         [keys] = [f for f in found["findings"] if f["subject"] == "keybindings"]
         assert keys["state"] == state and word in keys["text"], keys
 
@@ -152,7 +152,7 @@ def the_doctor_names_what_is_wrong(lab):
     lines = dict(line[6:].split(None, 1) for line in good.stdout.splitlines())
     assert good.returncode == 0 and "xterm-256color" in lines["terminal"] and lines["characters"] == "UTF-8", good
     assert "ANTHROPIC_API_KEY is set" in lines["key"], good
-    found = json.loads(lab.cadre("doctor", "--json").out)
+    found = json.loads(lab.cadre("doctor", "--json", env={"LANG": "C.UTF-8"}).out)
     assert found["bad"] == 0 and {"subject": "characters", "state": "ok", "text": "UTF-8"} in found["findings"], found
     path = os.path.join(lab.env["HOME"], ".claude")
     os.makedirs(path, exist_ok=True)
