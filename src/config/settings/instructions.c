@@ -342,11 +342,12 @@ void instructions_for_path(struct buf *out, struct buf *notes, const struct inst
 	struct instruction_rules *r = spec->rules;
 
 	c.reason = "nested_traversal";
-	c.root = git_root(&c.arena, spec->cwd);
 	for (const char *slash = strchr(path + strlen(spec->cwd) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		const char *dir = arena_dup(&c.arena, path, (size_t)(slash - path));
-		if (spec->is_new(spec->data, dir))
-			add_project_dir(&c, dir);
+		if (!spec->is_new(spec->data, dir))
+			continue;
+		c.root = c.root ? c.root : git_root(&c.arena, spec->cwd);
+		add_project_dir(&c, dir);
 	}
 	c.reason = "path_glob_match";
 	for (size_t i = 0; i < r->count; i++) {
