@@ -45,8 +45,8 @@ def run(lab, *argv, options=(), **more):
 def a_program_has_a_terminal_of_the_inside_and_not_the_users(lab):
     for user in USERS:
         tree(lab, ("run",))
-        t = run(lab, "bash", "-c", "tty; stty size; ls /dev/pts | xargs; readlink /proc/self/fd/{0,1,2}; echo x >/dev/tty; "
-                "trap 'stty size' WINCH; until test -e go; do read -t 0.05 _; done; exit 7", user=user)
+        t = run(lab, "bash", "-c", "tty; stty size; ls /dev/pts | xargs; readlink /proc/self/fd/{0,1,2}; "
+                "trap 'stty size' WINCH; echo x >/dev/tty; until test -e go; do read -t 0.05 _; done; exit 7", user=user)
         t.expect_exact("/dev/pts/0\r\n33 101\r\n0 ptmx\r\n/dev/pts/0\r\n/dev/pts/0\r\n/dev/pts/0\r\nx\r\n")
         t.setwinsize(20, 70)
         t.expect_exact("20 70")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * rows.c - the rows of the live region, from top to bottom: the end of the answer, what runs, agents, what is queued, the input or
  * a question, suggestions, the status. When the window has few rows, some are left out. */
+#include "face/tui/ask.h"
 #include "face/tui/state.h"
 
 enum { AGENT_ROWS = 6, QUEUE_ROWS = 3, SMALL_COLUMNS = 40, SMALL_ROWS = 8 };
@@ -185,6 +186,94 @@ void rows_add_input(struct tui *t, const struct draft *d, struct str prompt, siz
 	free(starts);
 }
 
+/* ---- a question ----------------------------------------------------------------------------------------------------- */
+
+/* The text of the question, as many rows as there is room for. */
+static void add_text_rows(struct tui *t, struct ask *ask, size_t room)
+{
+	const struct styled *text = &ask->inquiries[ask->at].text;
+	struct str s = buf_str(&text->text);
+	unsigned columns = t->region.columns - 1;
+	size_t count = 0, next;
+
+	for (size_t from = 0; from < s.n; from = next, count++)
+		(void)cells_wrap(s, from, columns, &next);
+	ask->scroll = MIN(ask->scroll, count > room ? count - room : 0);
+	ask->saw_end = ask->saw_end || ask->scroll + room >= count;
+	size_t at = 0;
+	for (size_t from = 0; from < s.n; from = next, at++) {
+		size_t end = cells_wrap(s, from, columns, &next);
+		if (at >= ask->scroll && at < ask->scroll + room)
+			styled_append(rows_add(t), text, from, end);
+	}
+	if (count > room)
+		styled_addf(rows_add(t), LOOK_YELLOW, "%s rows %zu-%zu of %zu, PgUp PgDn, ctrl+o",
+			    tui_mark(t, MARK_MORE), ask->scroll + 1, ask->scroll + room, count);
+}
+
+static void add_question(struct tui *t, size_t *ret_row, unsigned *ret_column)
+{
+	struct ask *ask = t->asks;
+	struct inquiry *q = &ask->inquiries[ask->at];
+	size_t used = t->row_count + q->count + 3;
+	size_t waiting = 0;
+
+	for (const struct ask *a = ask->next; a; a = a->next)
+		waiting++;
+	if (ask->form)
+		used += form_count(ask->form) - q->count;
+	if (ask->count > 1 && !ask->form) { /* tabs: which are answered, which one is shown */
+		struct styled *tabs = rows_add(t);
+		for (size_t i = 0; i < ask->count; i++)
+			styled_addf(tabs, i == ask->at ? LOOK_BOLD | LOOK_CYAN : LOOK_DIM, "%s%zu%s ",
+				    i == ask->at ? "[" : " ", i + 1,
+				    i == ask->at               ? "]"
+				    : ask->inquiries[i].answer ? "x"
+							       : " ");
+	}
+	add_text_rows(t, ask, t->region.rows > used + 3 ? t->region.rows - used : 3);
+	if (ask->form)
+		form_add_rows(t, ask->form, ret_row, ret_column);
+	for (size_t i = 0; !ask->form && i < q->count; i++) {
+		const struct choice *c = &q->choices[i];
+		bool selected = i == ask->selected;
+		struct styled *row = rows_add(t);
+		styled_addf(row, selected ? LOOK_BOLD : LOOK_PLAIN, "%s %zu %s",
+			    selected ? tui_mark(t, MARK_PROMPT) : " ", i + 1,
+			    q->several && c->kind == CHOICE_ANSWER ? c->chosen ? "[x] " : "[ ] " : "");
+		styled_add(row, selected ? LOOK_BOLD : LOOK_PLAIN, str_from(c->label));
+		if (selected)
+			*ret_row = t->row_count - 1;
+	}
+	if (ask->in_words) {
+		AUTO_BUF struct buf prompt = { 0 };
+		buf_addf(&prompt, "%s ", tui_mark(t, MARK_PROMPT));
+		rows_add_input(t, &ask->words, buf_str(&prompt), MAX(t->region.rows / 3, 1u), ret_row, ret_column);
+	}
+	struct styled *hint = rows_add(t);
+	styled_add(hint, LOOK_DIM, ask->takes_keys ? STR("") : STR("in a moment: "));
+	if (t->note.n)
+		styled_add_foreign(hint, LOOK_YELLOW, buf_str(&t->note), true);
+	else
+		styled_add(
+			hint, LOOK_DIM,
+			ask->in_rule    ? STR("the rule that is kept . enter . esc back")
+			: ask->in_words ? STR("enter sends . esc back")
+			: ask->form
+				? STR("tab field . space, left, right choose . enter next, then sends . esc declines")
+				: STR("enter . 1-9 choose . esc no"));
+	if (ask->in_words || ask->form || t->note.n)
+		return;
+	if (q->several)
+		styled_add(hint, LOOK_DIM, STR(" . space marks"));
+	if (ask->count > 1)
+		styled_add(hint, LOOK_DIM, STR(" . tab next"));
+	if (ask->rule)
+		styled_add(hint, LOOK_DIM, STR(" . e edits the rule"));
+	if (waiting)
+		styled_addf(hint, LOOK_DIM, " . %zu more wait: n p", waiting);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------------------------------ */
 
 static void add_status(struct tui *t)
@@ -223,7 +312,7 @@ void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column)
 	t->row_count = 0;
 	*ret_row = *ret_column = 0;
 	if (t->asking) {
-		ask_add_rows(t, ret_row, ret_column);
+		add_question(t, ret_row, ret_column);
 	} else {
 		if (!small)
 			feed_add_tail(t);

@@ -250,7 +250,6 @@ void ask_open(struct tui *t);                       /* by the user: Tab */
 void ask_open_of(struct tui *t, const char *agent); /* the same for the question of this agent */
 bool ask_takes_keys(const struct tui *t);           /* false: they go into the draft */
 void ask_key(struct tui *t, const struct key *key);
-void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column);
 
 /* ---- form.c: forms of servers --------------------------------------------------------------------------------------- */
 

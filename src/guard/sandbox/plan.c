@@ -129,13 +129,13 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 	if (p->limits_reads)
 		reads = p->reads;
 	if (held->confine.cell && p->limits_reads)
-		paths_add(&reads, a, cell_proc(held->confine.cell));
+		paths_add(&reads, a, cell_dir(held->confine.cell, CELL_IN_PROC));
 	if (held->confine.cell && p->hold == HOLD_INSIDE)
-		paths_add(&dirs, a, cell_shm(held->confine.cell));
+		paths_add(&dirs, a, cell_dir(held->confine.cell, CELL_IN_SHM));
 	if (held->confine.cell)
-		paths_add(&files, a, cell_pts(held->confine.cell)); /* NULL adds nothing: a view */
+		paths_add(&files, a, cell_dir(held->confine.cell, CELL_IN_PTS)); /* NULL adds nothing: a view */
 	if (held->confine.cell && s->policy && s->policy->nested_user_namespaces)
-		paths_add(&files, a, cell_proc(held->confine.cell)); /* rights of files, below it */
+		paths_add(&files, a, cell_dir(held->confine.cell, CELL_IN_PROC)); /* rights of files, below it */
 	for (const char *const *d = held->confine.cell && s->policy ? s->policy->devices : NULL; d && *d; d++)
 		paths_add(&files, a, *d);
 	buf_addf(&key, "%d%d\n", p->hold, held->reduced);

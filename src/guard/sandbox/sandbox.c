@@ -560,7 +560,7 @@ void sandbox_started(struct sandbox_held *held)
 
 int sandbox_open_terminal(const struct sandbox_held *held, int *ret_master, int *ret_slave)
 {
-	const char *pts = held->confine.cell ? cell_pts(held->confine.cell) : NULL;
+	const char *pts = held->confine.cell ? cell_dir(held->confine.cell, CELL_IN_PTS) : NULL;
 	char path[64];
 	static const int unlocked;
 

@@ -527,19 +527,11 @@ int cell_proxy_fd(const struct cell *cell)
 	return cell->gifts[CELL_PROXY];
 }
 
-const char *cell_proc(const struct cell *cell)
+const char *cell_dir(const struct cell *cell, enum cell_dir dir)
 {
-	return cell->gifts[CELL_PROC_DIR] < 0 ? NULL : cell->paths[CELL_PROC_DIR];
-}
+	static const enum cell_gift gifts[] = { CELL_PROC_DIR, CELL_PTS_DIR, CELL_SHM_DIR };
 
-const char *cell_pts(const struct cell *cell)
-{
-	return cell->gifts[CELL_PTS_DIR] < 0 ? NULL : cell->paths[CELL_PTS_DIR];
-}
-
-const char *cell_shm(const struct cell *cell)
-{
-	return cell->gifts[CELL_SHM_DIR] < 0 ? NULL : cell->paths[CELL_SHM_DIR];
+	return cell->gifts[gifts[dir]] < 0 ? NULL : cell->paths[gifts[dir]];
 }
 
 /* ---- in a child that enters, on its parent's memory: plain system calls, no allocation, no locks ---- */

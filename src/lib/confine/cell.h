@@ -44,6 +44,5 @@ int cell_dns_fd(const struct cell *cell, int type, bool six);
 /* A netlink socket of the inside, that knows which UNIX sockets are bound there. Borrowed; -1: a view. */
 int cell_diag_fd(const struct cell *cell);
 /* Paths that lead us to /proc, /dev/pts and /dev/shm of the inside: these are others than ours. NULL: a view. */
-const char *cell_proc(const struct cell *cell);
-const char *cell_pts(const struct cell *cell);
-const char *cell_shm(const struct cell *cell);
+enum cell_dir { CELL_IN_PROC, CELL_IN_PTS, CELL_IN_SHM };
+const char *cell_dir(const struct cell *cell, enum cell_dir dir);
