@@ -14,6 +14,7 @@ that a lab starts, and all that come from it, carry the lab's mark in their envi
 import concurrent.futures
 import contextlib
 import fcntl
+import fnmatch
 import json
 import os
 import pathlib
@@ -347,6 +348,11 @@ class Transcript:
     def check_complete(self):
         missing = set(self.calls()) - set(self.results())
         assert not missing, "calls without a result: %s" % missing
+
+
+def below(folder, pattern="*"):
+    """What the pattern names at any depth below a folder. Path.rglob fails when a program removes a directory meanwhile."""
+    return [pathlib.Path(place, name) for place, folders, names in os.walk(folder) for name in folders + names if fnmatch.fnmatchcase(name, pattern)]
 
 
 def content(line):

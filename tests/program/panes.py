@@ -9,7 +9,7 @@ import subprocess
 import time
 import uuid
 
-from lab import CADRE, Skip
+from lab import CADRE, Skip, below
 
 TEAMS = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
 DEADLINE_S = 20
@@ -133,7 +133,7 @@ class Terminal:
         ours = lambda: [row for row in self.lab.left() if "--agent-id" in row[1] or "cadre-" in row[1].split("-L")[-1][:8]]
         until(lambda: not ours(), ours, seconds)
         self.untouched()
-        locks = [path for path in self.config().rglob("*.lock") if path.is_dir()]
+        locks = [path for path in below(self.config(), "*.lock") if path.is_dir()]
         assert killed or not locks, locks
         assert not list(pathlib.Path(self.lab.folder).glob("tmux-*/cadre-*"))
         sockets = lambda: [row for row in pathlib.Path("/proc/net/unix").read_text().splitlines() if "cadre-team." + self.session in row]

@@ -7,7 +7,7 @@ import pathlib
 import pty
 import re
 
-from lab import CADRE, main
+from lab import CADRE, below, main
 
 REVIEWER = """---
 name: reviewer
@@ -162,7 +162,7 @@ def a_name_never_becomes_a_path(lab):
     for name in ("../x", "a/b", "..", ".hidden", "", "-x", "x" * 4096, "日本", "a b", "a:b", "/etc/x"):
         done = lab.cadre("agents", "new", "--", name)
         assert done.code == 2 and done.out == "" and "cannot be the name" in done.err, (name[:20], done)
-    left = [p for p in pathlib.Path(lab.folder).rglob("*.md")]
+    left = below(lab.folder, "*.md")
     assert not left, left
 
 

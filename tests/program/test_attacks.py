@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import panes
-from lab import Lab, main
+from lab import Lab, below, main
 from test_sandbox import LANDLOCK, hide, run, write
 from twenty import call
 
@@ -138,7 +138,7 @@ def an_agent_that_cannot_be_held_to_its_worktree_does_not_start(lab):
     repository(lab)
     texts, done = worktree(lab, "touch ran", preexec_fn=hide(LANDLOCK))
     assert not texts and "cannot be held to its worktree" in done.out, done
-    assert not list(pathlib.Path(lab.work).rglob("ran"))
+    assert not below(lab.work, "ran")
 
 
 def an_agent_in_a_worktree_does_not_reach_the_sockets_of_sessions(lab):
@@ -156,9 +156,9 @@ def what_an_agent_was_told_is_for_its_user_alone(lab):
     before = os.umask(0)
     worktree(lab, "true")
     os.umask(before)
-    folders = [p for p in pathlib.Path(lab.home).rglob("*") if p.is_dir() and stat.S_IMODE(p.stat().st_mode) & 0o077]
+    folders = [p for p in below(lab.home) if p.is_dir() and stat.S_IMODE(p.stat().st_mode) & 0o077]
     assert not folders, folders
-    files = [p for p in pathlib.Path(lab.home).rglob("*") if p.is_file() and (p.name.endswith(".meta.json") or p.suffix == ".jsonl")]
+    files = [p for p in below(lab.home) if p.is_file() and (p.name.endswith(".meta.json") or p.suffix == ".jsonl")]
     assert any(p.name.endswith(".meta.json") for p in files), files
     open_ones = [p for p in files if stat.S_IMODE(p.stat().st_mode) & 0o077]
     assert not open_ones, open_ones

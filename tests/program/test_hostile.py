@@ -12,7 +12,7 @@ import re
 import socket
 import subprocess
 
-from lab import ROOT, main
+from lab import ROOT, below, main
 from twenty import call
 
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto")
@@ -112,10 +112,10 @@ class Canaries:
         """What must be as it was; with edits, ordinary files of the working directory need not."""
         seen = {}
         for root in (self.lab.home, self.lab.work, self.out):
-            for path in pathlib.Path(root).rglob("*"):
-                below = path.relative_to(root).parts
-                own = root == self.lab.home and below[0] == ".claude" and below[1:] != ("settings.json",)
-                ordinary = root == self.lab.work and below[0] not in (".git", ".claude", ".mcp.json", ".env", "deep")
+            for path in below(root):
+                parts = path.relative_to(root).parts
+                own = root == self.lab.home and parts[0] == ".claude" and parts[1:] != ("settings.json",)
+                ordinary = root == self.lab.work and parts[0] not in (".git", ".claude", ".mcp.json", ".env", "deep")
                 if own or (edits and ordinary) or path.is_dir():
                     continue
                 st = path.lstat()

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import uuid
 
-from lab import ROOT, main
+from lab import ROOT, below, main
 from panes import ASKS, TALK, TEAMS, THREE, in_terminal, members_rule, path_without_tmux, printed_in_pane, until
 from test_wire import Client
 
@@ -28,7 +28,7 @@ def row_61_67_three_members_stand_beside_the_lead_and_the_focus_stays(t):
         argv = pathlib.Path("/proc/%s/cmdline" % pane[1]).read_bytes().split(b"\0")
         assert b"test" not in argv and not [word for word in argv if b"ANTHROPIC" in word], argv
         assert metas[name]["team"]["pane"] == pane[0] and metas[name]["team"]["pid"] == int(pane[1]), metas[name]
-    assert not list(pathlib.Path(t.lab.folder).rglob("*.env"))
+    assert not below(t.lab.folder, "*.env")
     assert [p[6] for p in t.panes(":1") if p[0] == t.shell] == ["1"]
     t.untouched()
     t.leave()

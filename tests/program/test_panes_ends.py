@@ -12,7 +12,7 @@ import sqlite3
 import time
 import uuid
 
-from lab import main
+from lab import below, main
 from panes import TALK, TEAMS, THREE, in_terminal, members_rule, path_without_tmux, printed_in_pane, until
 
 
@@ -422,7 +422,7 @@ def row_30_a_message_to_a_pane_outlives_the_database(t):
     os.kill(t.meta()["ann"]["team"]["pid"], signal.SIGKILL)
     t.nothing_left(killed=True)
     assert not t.heard("\\nsecond-task\\n", session)
-    for path in t.config().rglob("state.db*"):
+    for path in below(t.config(), "state.db*"):
         path.unlink()
     pathlib.Path(t.lab.work, "free").touch()
     t.lead("--teammate-mode", "auto", "--resume", t.session, "--settings", BASH)
@@ -437,7 +437,7 @@ def row_30_a_message_to_a_pane_outlives_the_database(t):
 def row_31_a_message_to_a_pane_does_not_wait_for_a_database_that_is_locked(t):
     t.begin("--settings", BASH)
     until(pathlib.Path(t.lab.work, "begun").exists, t.screen)
-    database = next(t.config().rglob("state.db"))
+    database = below(t.config(), "state.db")[0]
     with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as db:
         db.execute("PRAGMA busy_timeout = 20000")
         db.execute("BEGIN EXCLUSIVE")

@@ -7,7 +7,7 @@ import pathlib
 import signal
 import subprocess
 
-from lab import main
+from lab import below, main
 from panes import in_terminal, members_rule, until
 
 ISOLATED = members_rule(["ann", "ben"]).replace('"name"', '"isolation": "worktree", "name"') + r'''
@@ -79,7 +79,7 @@ def row_10_in_a_pane_a_member_works_in_its_worktree_and_nowhere_else(t):
     empty = worktree_of(t, "ben")
     t.type("Shut them down")
     until(lambda: t.heard("The work of ann is in its worktree: %s, branch worktree-agent-" % place), lambda: (t.texts(t.session), t.screen()))
-    until(lambda: not empty.exists(), lambda: list(empty.rglob("*")))
+    until(lambda: not empty.exists(), lambda: below(empty))
     assert (place / "made.txt").exists() and not t.heard("The work of ben")
     t.leave()
 

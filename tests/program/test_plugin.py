@@ -14,7 +14,7 @@ import tarfile
 import threading
 import zipfile
 
-from lab import ROOT, Skip, main
+from lab import ROOT, Skip, below, main
 
 PLUGINS = (ROOT / "tests" / "plugins").resolve()
 BASH = 'rule\n  turn 1\n  call Bash {"command": "%s"}\nrule\n  text done\n'
@@ -229,7 +229,7 @@ def a_zip_file_is_used_like_a_directory_and_a_hostile_one_is_not(lab):
     assert [(p["id"], p["state"]) for p in found] == [("sound-agents@inline", "enabled"), ("evil.zip@inline", "failed")], found
     assert "leads elsewhere" in found[1]["errors"][0]["message"], found
     assert "sound-agents:watcher" in lab.cadre("agents", "--plugin-dir", good).out
-    assert not list(pathlib.Path(lab.folder).rglob("evil")), "something was unpacked"
+    assert not below(lab.folder, "evil"), "something was unpacked"
 
 
 def a_marketplace_in_a_directory_offers_plugins(lab):
@@ -315,7 +315,7 @@ def a_marketplace_in_a_repository_is_fetched_and_updated(lab):
     done = lab.cadre("plugin", "marketplace", "update", "shop")
     assert done.code == 1 and "git clone" in done.out, done
     assert states(lab) == {"tool@shop": "enabled", "sub@shop": "enabled"}, "a failed update changed something"
-    left = [p.name for p in pathlib.Path(lab.home, ".claude/plugins").rglob(".cadre-*")]
+    left = [p.name for p in below(pathlib.Path(lab.home, ".claude/plugins"), ".cadre-*")]
     assert left == [], left
     lab.wait_for_nobody()
 
@@ -425,8 +425,8 @@ def plugins_come_as_packages_pinned_commits_but_not_from_commands(lab):
                                ("command", "program of the marketplace's choice")):
             done = lab.cadre("plugin", "install", name + "@shop")
             assert done.code in (1, 2) and expected in done.err, (name, done)
-    assert not list(pathlib.Path(lab.folder).rglob("evil")), "a script ran"
-    assert [p.name for p in pathlib.Path(lab.home, ".claude/plugins").rglob(".cadre-*")] == []
+    assert not below(lab.folder, "evil"), "a script ran"
+    assert [p.name for p in below(pathlib.Path(lab.home, ".claude/plugins"), ".cadre-*")] == []
 
 
 def what_is_uninstalled_leaves_no_word_in_the_settings(lab):

@@ -5,7 +5,7 @@ import os
 import pathlib
 import sys
 
-from lab import CADRE, ROOT, main
+from lab import CADRE, ROOT, below, main
 
 sys.path.insert(0, str(ROOT / "scripts"))
 from pty_test import Terminal  # noqa: E402
@@ -149,7 +149,7 @@ def a_question_of_a_child_in_the_background_is_answered_while_the_main_agent_is_
         t.expect("The report came.")
         t.expect("> ")
         leave(t)
-    texts = [p.read_text() for p in pathlib.Path(lab.home).rglob("agent-*.jsonl")]
+    texts = [p.read_text() for p in below(lab.home, "agent-*.jsonl")]
     assert len(texts) == 1 and "Which colour?\\n  Red" in texts[0], texts
 
 

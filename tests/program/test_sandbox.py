@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 
-from lab import CADRE, Skip, main
+from lab import CADRE, Skip, below, main
 from twenty import call
 
 CLONE_NEWUSER = 0x10000000
@@ -129,7 +129,7 @@ def prepare(lab, program, more=""):
 def canaries(lab):
     kept = {}
     for root in (lab.home, lab.work):
-        for path in sorted(pathlib.Path(root).rglob("*")):
+        for path in sorted(below(root)):
             if path.is_file() and ".claude" not in path.parts and not path.is_symlink():
                 st = path.stat()
                 kept[str(path)] = (path.read_bytes(), st.st_mode, int(st.st_mtime))

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 
-from lab import CADRE, ROOT, Lab, Skip, main
+from lab import CADRE, ROOT, Lab, Skip, below, main
 from twenty import call
 
 OTHER = 65534
@@ -564,11 +564,11 @@ def a_value_of_the_wrong_shape_is_said_and_nothing_runs(lab):
         try:
             tree(own, ("keys",))
             settings = {}
-            below = settings
+            place = settings
             *groups, name = key.split(".")
             for group in groups:
-                below = below.setdefault(group, {})
-            below[name] = value
+                place = place.setdefault(group, {})
+            place[name] = value
             done = said_by(own, "sandbox", "run", "--", "bash", "-c", "echo RAN", settings=settings)
             good = done.returncode == 2 and "RAN" not in done.stdout and "settings.json:" in done.stderr and "sandbox.%s: expected" % key in done.stderr
             return [] if good else [(key, value, done.returncode, done.stdout, done.stderr)]
@@ -594,7 +594,7 @@ def explain_says_what_the_kernel_does(lab):
     settings = fill({"filesystem": {"allowWrite": ["~/h1", "~/h2", "~/h3/f"], "denyWrite": ["{work}/t1", "~/h2/f"], "denyRead": ["{work}/t2", "~/h4", "~/h5"],
                                     "allowRead": ["{work}/t2/u6", "~/h5/f"]}}, places)
     run_inside(lab, "true", settings)
-    paths = [str(p) for root in (lab.home, lab.work) for p in pathlib.Path(root).rglob("*") if p.is_file() and ".git/" not in str(p) and ".claude" not in str(p)]
+    paths = [str(p) for root in (lab.home, lab.work) for p in below(root) if p.is_file() and ".git/" not in str(p) and ".claude" not in str(p)]
     paths += ["/etc/passwd", lab.work + "/.git/config", lab.work + "/.git/HEAD", lab.work + "/there/.mcp.json"]
     chance.shuffle(paths)
     tried = run_inside(lab, "for p in %s; do r=no; w=no; test -r $p && cat $p >/dev/null 2>&1 && r=yes; (: >>$p) 2>/dev/null && w=yes; echo $p $r $w; done" % " ".join(paths),
@@ -690,7 +690,7 @@ def a_name_under_a_wildcard_leads_to_no_private_address(lab):                   
 def a_killed_cadre_leaves_no_process_and_no_change(lab):
     tree(lab, ("23",))
     run_inside(lab, "true")
-    before = {str(p): p.read_bytes() for p in pathlib.Path(lab.work).rglob("*") if p.is_file()}
+    before = {str(p): p.read_bytes() for p in below(lab.work) if p.is_file()}
     mounts = pathlib.Path("/proc/self/mountinfo").read_text()
     script = "(env -i setsid sleep 987 &) ; echo ready; sleep 986"
     script = "mkdir -p $TMPDIR/a/b; for i in $(seq 300); do echo x >$TMPDIR/a/b/$i; done; ln -s %s $TMPDIR/out; " % lab.work + script
@@ -709,11 +709,11 @@ def a_killed_cadre_leaves_no_process_and_no_change(lab):
             os.unlink(lab.work + "/started")
         else:
             assert run.line() == "ready"
-        assert len([p for p in temp.rglob("*") if p.is_file()]) >= 300
+        assert len([p for p in below(temp) if p.is_file()]) >= 300
         run.kill()
         run.wait()
         lab.wait_for_nobody()  # the keeper too
-        left = [str(p) for p in temp.rglob("*") if not p.is_dir()]
+        left = [str(p) for p in below(temp) if not p.is_dir()]
         assert not left, left[:9]
         shutil.rmtree(temp)
 
@@ -727,7 +727,7 @@ def a_killed_cadre_leaves_no_process_and_no_change(lab):
     while any(b"sleep\x00987" in n for n in names()):  # its environment has no mark
         assert time.monotonic() < until, "a daemon is left"
         time.sleep(0.01)
-    assert {str(p): p.read_bytes() for p in pathlib.Path(lab.work).rglob("*") if p.is_file()} == before
+    assert {str(p): p.read_bytes() for p in below(lab.work) if p.is_file()} == before
     assert pathlib.Path("/proc/self/mountinfo").read_text() == mounts
 
 

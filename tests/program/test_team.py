@@ -13,7 +13,7 @@ import re
 import signal
 import uuid
 
-from lab import Lab, Transcript, main
+from lab import Lab, Transcript, below, main
 
 RUNS = int(os.environ.get("TEAM_RUNS", "4"))
 POINTS = ("team_recorded", "agent_recorded", "agent_prompted", "mail_queued", "call_started", "call_ended", "result_recorded",
@@ -99,7 +99,7 @@ def check(lab, session, where):
         transcript.check_complete()
         transcript.results()
     assert not pathlib.Path(lab.home, ".claude", "teams", "alpha").exists(), where
-    assert not list(pathlib.Path(lab.home, ".claude").rglob("*.lock.lock")), where
+    assert not below(pathlib.Path(lab.home, ".claude"), "*.lock.lock"), where
 
 
 def passings(lab, points, check, whole):
@@ -359,7 +359,7 @@ def check_five(lab, session, where):
         task = json.loads(pathlib.Path(lab.home, ".claude/tasks/alpha/%d.json" % i).read_text())
         assert (task["owner"], task["status"]) == ("m%d" % i, "completed"), (where, task)
     assert len(list(pathlib.Path(lab.home, ".claude/tasks/alpha").glob("[0-9]*.json"))) == 5, where
-    left = [str(path) for path in pathlib.Path(lab.home, ".claude").rglob("*") if path.name == "alpha" and "teams" in path.parts or path.name.endswith(".lock.lock")]
+    left = [str(path) for path in below(pathlib.Path(lab.home, ".claude")) if path.name == "alpha" and "teams" in path.parts or path.name.endswith(".lock.lock")]
     assert not left, (where, left)
 
 

@@ -7,7 +7,7 @@ import re
 import socket
 import uuid
 
-from lab import main
+from lab import below, main
 from test_wire import Client
 from test_team_files import MAKES, TEAMS, hold, release, wait_until
 
@@ -108,7 +108,7 @@ def the_command_shows_members_and_tasks_tells_and_stops(lab):
 
 
 def everything(lab):
-    return "".join(path.read_text() for path in pathlib.Path(lab.home, ".claude").rglob("*.jsonl"))
+    return "".join(path.read_text() for path in below(pathlib.Path(lab.home, ".claude"), "*.jsonl"))
 
 
 def frames_and_the_trace_show_the_life_of_members(lab):

@@ -11,10 +11,9 @@ import random
 import re
 import shutil
 import signal
-import subprocess
 import uuid
 
-from lab import Transcript, main
+from lab import Transcript, below, main
 from test_team import go_on, put_settings
 from test_team_files import MAKES, TEAMS, config, hold, read_json, release, transcripts, wait_until
 from test_wire import Client
@@ -427,7 +426,7 @@ def after_a_kill_the_team_is_as_it_was(lab):
 
 def a_transcript_of_a_member_that_takes_long_to_read_does_not_hold_up_its_lead(lab):
     """After a kill it is a named pipe, which only the lead's own command fills."""
-    below = str(config(lab) / "projects" / "*" / "*" / "subagents")
+    subagents = str(config(lab) / "projects" / "*" / "*" / "subagents")
     lab.model(MAKES + '''
 rule starts
   agent main
@@ -453,7 +452,7 @@ rule lead
 rule ann
   agent ann@alpha
   text I am ann.
-''' % {"below": below})
+''' % {"below": subagents})
     session = str(uuid.uuid4())
     died = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env={**TEAMS, "CADRE_CRASH_AT": "turn_ended:1"}).wait()
     assert died.code == -signal.SIGKILL, died
@@ -678,7 +677,7 @@ rule worker
     question = client.asked("can_use_tool")
     asked = question["request"]
     assert asked["tool_name"] == "Write", asked
-    (worker,) = pathlib.Path(lab.home).rglob("agent-*.meta.json")
+    (worker,) = below(lab.home, "agent-*.meta.json")
     assert asked["agent_id"] == worker.name[len("agent-"):-len(".meta.json")], (asked, worker)
     client.answer(question, {"behavior": "allow", "updatedInput": asked["input"]})
     wait_until(lambda: pathlib.Path(lab.work, "made.txt").exists(), "the worker does not write")

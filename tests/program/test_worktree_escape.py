@@ -10,7 +10,7 @@ import pathlib
 import re
 import subprocess
 
-from lab import main
+from lab import below, main
 from twenty import call
 
 WRITES = 400
@@ -71,7 +71,7 @@ def run(lab, out, *turns, options=()):
 def check_outside(lab, out):
     assert sorted(p.name for p in out.iterdir()) == ["secret.txt"], list(out.iterdir())
     assert (out / "secret.txt").read_text() == "outside\n"
-    left = [p for p in pathlib.Path(lab.work).rglob(".cadre-*")]
+    left = below(lab.work, ".cadre-*")
     assert not left, left
 
 
@@ -81,7 +81,7 @@ def no_write_lands_outside_while_a_directory_and_a_link_are_swapped(lab):
     refused = sum(is_error for is_error, _ in results)
     assert len(results) == WRITES, len(results)
     check_outside(lab, out)
-    inside = [p for p in pathlib.Path(lab.work, ".claude", "worktrees").rglob("*.txt") if p.stem.isdigit()]
+    inside = [p for p in below(pathlib.Path(lab.work, ".claude", "worktrees"), "*.txt") if p.stem.isdigit()]
     assert len(inside) == WRITES - refused, (len(inside), refused)
     print("# %d written inside, %d refused" % (len(inside), refused))
 
@@ -131,7 +131,7 @@ def history_and_what_git_runs_are_out_of_its_reach_and_it_commits(lab):
         make_repository(lab)
         subprocess.run("git repack -adq && for i in 1 2 3; do echo $i >n; git add n; git -c user.name=t -c user.email=t@t commit -qm $i; done",
                        shell=True, cwd=lab.work, env=lab.env, check=True)
-        objects = {str(p): p.read_bytes() for p in pathlib.Path(lab.work, ".git").rglob("*") if p.is_file()
+        objects = {str(p): p.read_bytes() for p in below(pathlib.Path(lab.work, ".git")) if p.is_file()
                    and ("objects" in p.parts or p.name in ("config", "packed-refs") or "refs" in p.parts)}
         runtime = pathlib.Path(lab.folder, "runtime", "cadre")
         runtime.mkdir(parents=True, exist_ok=True)
