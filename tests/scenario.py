@@ -61,6 +61,7 @@ from scenario_lines import (SHOWN, SHOWN_LINES, difference, event_line, frame_fa
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / os.environ.get("TEST_BUILD", "build-test")
+FOLDERS = os.environ.get("TEST_FOLDERS")  # tests/run: each folder in it has a group of inodes of its own
 LIMIT_S = 30
 
 HEADERS = [(name, re.compile(header + "$")) for name, header in (
@@ -355,7 +356,7 @@ class Test:
             self.fail(f"line {at.lineno if at.filename == str(self.path) else section.line}: {type(error).__name__}", [str(error)])
 
     def play(self):
-        with tempfile.TemporaryDirectory(prefix="cadre-test-") as top:
+        with tempfile.TemporaryDirectory(prefix="" if FOLDERS else "cadre-test-", dir=FOLDERS) as top:
             try:
                 title, runs = parse(self.path)
                 self.name += ": " + title

@@ -34,6 +34,9 @@ BUILD = ROOT / os.environ.get("TEST_BUILD", "build-test")
 CADRE = str(BUILD / "cadre")
 MODELD = str(BUILD / "modeld" / "modeld")
 DEADLINE_S = int(os.environ.get("LAB_DEADLINE", "60"))
+FOLDERS = os.environ.get("TEST_FOLDERS")  # tests/run: each folder in it has a group of inodes of its own
+if FOLDERS:
+    tempfile.tempdir = tempfile.mkdtemp(dir=FOLDERS)
 KEPT = ("PATH", "LANG", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")
 
 
@@ -175,7 +178,7 @@ class Modeld:
 
 class Lab:
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="cadre-lab-")
+        self.folder = tempfile.mkdtemp(prefix="" if FOLDERS else "cadre-lab-", dir=FOLDERS)
         self.mark = uuid.uuid4().hex
         self.home, self.work = os.path.join(self.folder, "home"), os.path.join(self.folder, "work")
         os.makedirs(self.home)
