@@ -439,7 +439,7 @@ bool agent_show_batch(struct agent *a)
 	/* The calls are blocks of the last message. */
 	const struct transcript *t = &a->query.transcript;
 	uint32_t first = transcript_count(t);
-	while (first > 0 && transcript_block(t, first - 1).role == ROLE_ASSISTANT)
+	while (first > 0 && transcript_role(t, first - 1) == ROLE_ASSISTANT)
 		first--;
 	json_putf(&w, "{tool_calls:[");
 	for (uint32_t i = first; i < transcript_count(t); i++) {
