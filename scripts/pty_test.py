@@ -31,7 +31,7 @@ class Missing(AssertionError):
 class Terminal:
     """A child in a pty of its own. `text` is what it wrote, without the sequences that only move or paint."""
 
-    def __init__(self, argv, env=None, cwd=None, deadline_s=20, columns=100):
+    def __init__(self, argv, env=None, cwd=None, deadline_s=60, columns=100):
         self.deadline_s = deadline_s
         self.raw = b""
         self.read_to = 0

@@ -350,6 +350,37 @@ class Transcript:
         assert not missing, "calls without a result: %s" % missing
 
 
+def until(found, why, seconds=DEADLINE_S):
+    """Waits until found() gives something, and returns it. A file that is not there yet or only half written is looked at again. why is
+    a text, or a function that gives what is told when the time is over."""
+    deadline = time.monotonic() + seconds
+    while True:
+        missing = None
+        try:
+            if seen := found():
+                return seen
+        except (OSError, LookupError, ValueError, TypeError, AttributeError, StopIteration) as error:
+            missing = error
+        if time.monotonic() > deadline:
+            raise Late(str(why() if callable(why) else why)) from missing
+        time.sleep(0.01)
+
+
+def replace(path, text):
+    """Writes a file as a careful program does: nobody sees half of it."""
+    part = pathlib.Path("%s.%s" % (path, uuid.uuid4().hex[:8]))
+    part.write_text(text)
+    part.rename(path)
+
+
+def read_json(path):
+    """None for a file that is not there, or not whole."""
+    try:
+        return json.loads(pathlib.Path(path).read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
 def below(folder, pattern="*"):
     """What the pattern names at any depth below a folder. Path.rglob fails when a program removes a directory meanwhile."""
     return [pathlib.Path(place, name) for place, folders, names in os.walk(folder) for name in folders + names if fnmatch.fnmatchcase(name, pattern)]
