@@ -211,7 +211,7 @@ class Screen:
         for key in keys:
             self.send(KEYS.get(key, key))
             until = time.monotonic() + DEADLINE_S
-            while self._unread() and time.monotonic() < until:
+            while self._unread() and not self.ended() and time.monotonic() < until:
                 self._pump(time.monotonic() + 0.005)
             self._pump(time.monotonic() + (0.1 if key == "esc" else 0.005))  # behind Esc a letter would be Alt
 
