@@ -178,12 +178,13 @@ class Lab:
         self.folder = tempfile.mkdtemp(prefix="cadre-lab-")
         self.mark = uuid.uuid4().hex
         self.home, self.work = os.path.join(self.folder, "home"), os.path.join(self.folder, "work")
-        os.makedirs(self.home)
-        os.makedirs(self.work)
+        self.runtime = os.path.join(self.folder, "run")  # sessions of other tests are not found there
+        for place in (self.home, self.work, self.runtime):
+            os.makedirs(place)
         self.models, self.runs, self.fifos = [], [], []
         self.env = {name: os.environ[name] for name in KEPT if name in os.environ}
         self.env.update(HOME=self.home, ANTHROPIC_API_KEY="test", CADRE_LAB=self.mark, TERM="dumb",
-                        CLAUDE_CODE_TMPDIR=self.folder)
+                        CLAUDE_CODE_TMPDIR=self.folder, XDG_RUNTIME_DIR=self.runtime)
 
     def close(self):
         for run in self.runs:

@@ -58,9 +58,6 @@ rule member
 
 
 def start(lab, *more):
-    runtime = pathlib.Path(lab.folder, "run")  # teams of other tests are not ours
-    runtime.mkdir()
-    lab.env["XDG_RUNTIME_DIR"] = str(runtime)
     lab.model(MODEL % (hold(lab, "go"), hold(lab, "go")))
     session = str(uuid.uuid4())
     run = lab.stream("--allowedTools=Bash", "--session-id", session, *more, "Make a team", env=TEAMS)
@@ -218,9 +215,6 @@ def a_host_sees_every_state_of_members_and_names_them_in_its_requests(lab):
 
 
 def of_many_idle_members_sixty_four_stay_in_memory_and_all_are_woken(lab):
-    runtime = pathlib.Path(lab.folder, "run")
-    runtime.mkdir()
-    lab.env["XDG_RUNTIME_DIR"] = str(runtime)
     lab.model("""
 rule makes
   agent main
@@ -253,7 +247,7 @@ rule member
 """ % hold(lab, "go"))
     session = str(uuid.uuid4())
     run = lab.stream("--allowedTools=Bash", "--session-id", session, "Make a team", env=TEAMS)
-    path = runtime / "cadre" / (session + ".sock")
+    path = pathlib.Path(lab.runtime, "cadre", session + ".sock")
     until(path.exists, "there is no control socket")
 
     def asked():
