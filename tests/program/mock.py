@@ -111,7 +111,7 @@ def message_events(texts):
 
 
 def message(text, **more):
-    return 200, {**SSE, **more}, b"".join(message_events([text]))
+    return 200, {**SSE, **more}, b"".join(message_events([text])).decode()
 
 
 def picture():
