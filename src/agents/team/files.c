@@ -190,18 +190,14 @@ static void work_mirror(struct job *j)
 
 static void on_thread(uv_work_t *work)
 {
+	static void (*const kinds[])(struct job *) = { [JOB_CONFIG] = work_config,
+						       [JOB_READ] = work_read,
+						       [JOB_WRITE] = work_write,
+						       [JOB_POST] = work_post,
+						       [JOB_MIRROR] = work_mirror };
 	struct job *j = CONTAINER_OF(work, struct job, work);
 
-	if (j->kind == JOB_CONFIG)
-		work_config(j);
-	else if (j->kind == JOB_READ)
-		work_read(j);
-	else if (j->kind == JOB_POST)
-		work_post(j);
-	else if (j->kind == JOB_MIRROR)
-		work_mirror(j);
-	else
-		work_write(j);
+	kinds[j->kind](j);
 }
 
 /* ---- on the loop ------------------------------------------------------------------------------------------------------- */
@@ -214,9 +210,9 @@ static void on_job_done(uv_work_t *work, int status);
 /* text and post are taken */
 static void job_start(struct team_files *f, enum job_kind kind, const char *inbox, struct buf *text, struct post *post)
 {
-	struct job *j = xcalloc(1, sizeof *j);
+	struct job *j =
+		xnew(struct job, .files = f, .kind = kind, .inbox = inbox ? xstrdup(inbox) : NULL, .post = post);
 
-	*j = (struct job){ .files = f, .kind = kind, .inbox = inbox ? xstrdup(inbox) : NULL, .post = post };
 	if (text) {
 		j->text = *text;
 		*text = (struct buf){ 0 };
@@ -531,11 +527,9 @@ bool team_files_knows(const struct team_files *f, struct str name)
 void team_files_post(struct team_files *f, struct str name, const char *id, struct str entry, bool again,
 		     team_posted_fn *done, void *data)
 {
-	struct post *post = xcalloc(1, sizeof *post);
+	struct post *post = xnew(struct post, .name = xstrndup(name.p, name.n), .id = xstrdup(id), .again = again,
+				 .done = done, .data = data);
 
-	*post = (struct post){
-		.name = xstrndup(name.p, name.n), .id = xstrdup(id), .again = again, .done = done, .data = data
-	};
 	buf_add(&post->entry, entry.p, entry.n);
 	*f->posts_end = post;
 	f->posts_end = &post->next;
@@ -631,10 +625,8 @@ static void files_end(struct team_files *f)
 		(void)rmdir(dir);
 	}
 	if (f->last.n) {
-		struct last_config *x = xcalloc(1, sizeof *x);
-		*x = (struct last_config){ .change = { .make = last_make, .done = last_done },
-					   .place = f->place,
-					   .text = f->last };
+		struct last_config *x = xnew(struct last_config, .change = { .make = last_make, .done = last_done },
+					     .place = f->place, .text = f->last);
 		(void)change_queue_make(&f->services->changes, &x->change, NULL);
 	} else {
 		place_release(&f->place);

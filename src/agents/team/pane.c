@@ -91,11 +91,9 @@ static struct panes *panes_open(struct agent_tree *t, struct err *err)
 {
 	if (t->panes)
 		return t->panes;
-	struct panes *all = xcalloc(1, sizeof *all);
 	int64_t limit = settings_i64(t->services->policy.settings, "teams.paneStartMs", START_MS);
-	*all = (struct panes){
-		.tree = t, .fd = -1, .server_fd = -1, .own_server = !tmux_is_around(), .start_ms = (uint64_t)limit
-	};
+	struct panes *all = xnew(struct panes, .tree = t, .fd = -1, .server_fd = -1, .own_server = !tmux_is_around(),
+				 .start_ms = (uint64_t)limit);
 	if (pane_listen(all, err) < 0) {
 		free(all);
 		return NULL;
@@ -578,8 +576,7 @@ static void pane_ask_end(struct pane *p, bool suspend)
 		(void)str_to_u64(str_from(limit), &ms);
 	p->state = PANE_ENDS;
 	p->suspend = suspend;
-	link_send(&p->link, suspend ? STR("{\"type\":\"end\",\"how\":\"suspend\"}")
-				    : STR("{\"type\":\"end\",\"how\":\"shutdown\"}"));
+	link_sendf(&p->link, "{type:'end', how:'%s'}", suspend ? "suspend" : "shutdown");
 	timer_start(p->all->tree->services->loop, &p->limit, p->up && !p->record->member->foreign ? ms : 1);
 }
 
