@@ -22,7 +22,7 @@
  *   callbacks they do nothing and return CADRE_BUSY.
  * - The subcommands of the program (agents, mcp, config and others) are in cadre_command.h.
  * - Threads of a runtime (file searches, the start of OpenSSL) read the environment: a host changes it before cadre_open() only.
- * - Nothing is printed, and environment, locale and signal handlers of the process stay as they are (where the kernel has no
+ * - Nothing is printed, and environment (but for agent-id below), locale and signal handlers of the process stay as they are (where the kernel has no
  *   pidfd, libuv watches SIGCHLD while children run). Two things are done to the process from the first child process of a
  *   runtime until cadre_free(), unless an option says no: it becomes a subreaper (prctl), and it has one more child, the keeper,
  *   which ends what we started when we are killed. One thing is done if an option wants it: the limit of open files is raised. */
@@ -88,8 +88,9 @@ CADRE_API const char *cadre_version(void);
  *   managed-settings-in-initialize (""), project-config-root (the checkout with the project files), channels (without
  *   effect), teammate-mode (in-process | auto | tmux: where members of a team run), and for a process that is a member in a
  *   pane, as its lead starts it: agent-id, agent-name, team-name, agent-color, agent-type, parent-session-id, lead-process,
- *   plan-mode-required (""). With agent-id the process takes the environment of its lead, and gets SIGTERM when the member
- *   ends. For hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the scripted
+ *   plan-mode-required (""). With agent-id cadre_open() changes the process, which must be a program of its own:
+ *   it takes the environment of its lead, cannot be attached to, is the first to go when memory is short, and gets SIGTERM when
+ *   the member ends. For hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the scripted
  *   provider; "" = the embedded one), interactive ("" = the host answers permission questions), hooks (JSON; functions
  *   of the host by hookCallbackIds), entrypoint, single-prompt ("" = no further prompt follows, so hooks with
  *   asyncRewake are waited for), no-keeper (""), no-subreaper (""), raise-descriptor-limit ("" = to the hard limit, at
