@@ -721,6 +721,24 @@ def the_last_answer_is_copied_and_the_title_names_the_prompt(lab):
         assert b"\x1b]0;cadre: hello\a" in s.raw
 
 
+def a_hook_gives_the_terminal_a_notice_and_nothing_worse(lab):
+    config = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(config, exist_ok=True)
+    hooks = [{"type": "command", "command": "cat %s/%s" % (lab.work, name)} for name in ("notice", "clear")]
+    for name, sequence in (("notice", "\x1b]9;ready\a"), ("clear", "\x1b]9;no\a\x1b[2Jx")):
+        with open(os.path.join(lab.work, name), "w") as f:
+            json.dump({"terminalSequence": sequence}, f)
+    with open(os.path.join(config, "settings.json"), "w") as f:
+        json.dump({"hooks": {"Stop": [{"hooks": hooks}]}}, f)
+    with screen(lab) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        ready(s)
+        leave(s)
+        assert b"\x1b]9;ready\a" in s.raw and b"\x1b]9;no" not in s.raw, s.raw[-600:]
+
+
 def an_agent_is_stopped_from_the_list(lab):
     up = lab.fifo("up")
     lab.model("""
@@ -771,4 +789,5 @@ if __name__ == "__main__":
          without_colours_there_are_none, the_terminal_is_given_back, a_hangup_leaves_a_session_that_can_be_resumed,
          small_windows_work, the_status_line_is_what_the_users_command_says, the_history_lasts_over_sessions,
          a_line_for_the_memory_goes_into_the_chosen_file, the_last_answer_is_copied_and_the_title_names_the_prompt,
+         a_hook_gives_the_terminal_a_notice_and_nothing_worse,
          an_agent_is_stopped_from_the_list, the_conversation_is_a_page_that_can_be_searched, an_earlier_session_is_chosen_from_a_list)

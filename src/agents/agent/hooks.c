@@ -208,6 +208,10 @@ void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, con
 		e.text = i < outcome->message_count ? outcome->messages[i] : outcome->notes[i - outcome->message_count];
 		t->on_event(t->data, &e);
 	}
+	if (outcome->terminal_sequence.n)
+		t->on_event(t->data, &(struct event){ .kind = EVENT_TERMINAL_SEQUENCE,
+						      .agent = who,
+						      .text = outcome->terminal_sequence });
 	if (outcome->stop && outcome->stop_reason.n) {
 		buf_addf(&stop, "a hook ended the turn: " STR_FMT, STR_ARG(outcome->stop_reason));
 		t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .agent = who, .text = buf_str(&stop) });

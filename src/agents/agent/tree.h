@@ -285,7 +285,8 @@ struct agent_tree {
 	unsigned alive_count;
 	unsigned idle_count; /* of those: members in phase WAITS */
 	struct agent_record *records, **records_end;
-	struct map by_id; /* id -> struct agent_record */
+	struct map by_id;       /* id -> struct agent_record */
+	struct map old_notices; /* ids of those that the main agent had been given when the session was resumed */
 	unsigned record_count, restored_count;
 	struct timer tasks_timer; /* runs for a moment after the list of background tasks was sent */
 	bool tasks_changed;       /* since then */

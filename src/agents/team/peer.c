@@ -220,10 +220,7 @@ enum peer_fate peer_receive(struct agent_tree *t, struct peer_box *box, struct s
 	struct str name = attribute_of(head, "from-name", &a), mode = attribute_of(head, "from-mode", &a);
 	if (!is_address(from))
 		from = STR("unknown");
-	if (!box->learnt && t->main.journal)
-		mail_learn_ids(journal_path(t->main.journal), &box->known);
-	box->learnt = true;
-	if (map_get(&box->known, str_from(id)))
+	if (map_get(&box->known, str_from(id)) || map_get(&t->old_notices, str_from(id)))
 		return PEER_KNOWN;
 	const char *why = refusal_of(t, mode);
 	if (why) {

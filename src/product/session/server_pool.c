@@ -140,7 +140,7 @@ bool session_await_servers(struct cadre_session *s)
 
 	s->servers_awaited = true;
 	if (waits)
-		mcp_selection_wait(set, servers_wait_ms(), on_settled, s);
+		mcp_selection_wait(set, servers_wait_ms(s->services), on_settled, s);
 	return waits;
 }
 
