@@ -379,7 +379,7 @@ static int read_entry(struct entry_reader *r)
 	if (!str_trim(name).n || memchr(name.p, '\0', name.n))
 		return entry_fail(r, "invalid_config", "it needs a name");
 	for (size_t i = 0; i < COUNT_OF(reserved); i++)
-		if (str_is(name, reserved[i]))
+		if (str_is(name, reserved[i]) || memmem(name.p, name.n, MCP_SEAL_MARK, strlen(MCP_SEAL_MARK)))
 			return entry_fail(r, "reserved_name", "this name is reserved; use another one");
 	if (!json_is(v, JSON_OBJECT))
 		return entry_fail(r, "invalid_config", "expected an object with a command, or with a type and a url");
