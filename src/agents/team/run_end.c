@@ -6,6 +6,7 @@
 #include "agents/agent/context.h"
 #include "lib/base/crash.h"
 #include "lib/base/utf8.h"
+#include "lib/base/list.h"
 
 enum { LONGEST_RESULT = 4000, LONGEST_IDLE_SUMMARY = 200 };
 
@@ -297,15 +298,12 @@ static void member_job_begin(struct member_job *j, struct team *t, struct agent_
 /* False: the team is closed. */
 static bool member_job_over(struct member_job *j)
 {
-	for (struct member_job **at = j->team ? &j->team->jobs : NULL; at && *at; at = &(*at)->next) {
-		if (*at != j)
-			continue;
-		*at = j->next;
-		if (j->record->tree->on_idle)
-			j->record->tree->on_idle(j->record->tree);
-		return true;
-	}
-	return false;
+	if (!j->team)
+		return false;
+	list_drop(&j->team->jobs, j);
+	if (j->record->tree->on_idle)
+		j->record->tree->on_idle(j->record->tree);
+	return true;
 }
 
 void team_forget_jobs(struct team *t)

@@ -8,6 +8,7 @@
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/hooks.h"
+#include "lib/base/list.h"
 
 /* ---- a form as a list of questions ------------------------------------------------------------------------------------ */
 
@@ -138,12 +139,7 @@ struct elicitation {
 
 static void elicitation_free(struct elicitation *e)
 {
-	for (struct elicitation **at = &e->session->elicitations; *at; at = &(*at)->next) {
-		if (*at != e)
-			continue;
-		*at = e->next;
-		break;
-	}
+	list_drop(&e->session->elicitations, e);
 	free(e->server);
 	free(e->mode);
 	free(e->asked_id);
