@@ -57,15 +57,10 @@ static void on_idle_hooks(void *data, const struct hook_outcome *outcome)
 
 static int run_idle_hooks(struct agent *a)
 {
-	struct hook_event_spec spec = { .event = HOOK_TEAMMATE_IDLE };
-	AUTO_BUF struct buf fields = { 0 };
-
-	if (!agent_has_hooks(a, &spec))
-		return 0;
-	json_addf(&fields, "{teammate_name:'%s', team_name:'%s'}", a->record->name, a->record->member->team);
-	spec.fields = buf_str(&fields);
-	a->hook_batch = agent_run_hooks(a, &spec, on_idle_hooks, a);
-	return STEP_TAKES_TIME;
+	a->hook_batch =
+		agent_run_hooksf(a, HOOK_TEAMMATE_IDLE, NULL, on_idle_hooks, a, "{teammate_name:'%s', team_name:'%s'}",
+				 a->record->name, a->record->member->team);
+	return a->hook_batch ? STEP_TAKES_TIME : 0;
 }
 
 static int run_task_hooks(struct agent *a);
