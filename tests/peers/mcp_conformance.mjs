@@ -57,9 +57,18 @@ async function playAll(lab) {
   return { ...done, ends: fs.readFileSync(path.join(lab.folder, "ends"), "utf8") };
 }
 
+// It counts milliseconds: on its own, and again if the machine was busy.
+async function playRetry(lab) {
+  let done;
+  for (let i = 0; i < 3 && done?.code !== 0; i++) done = await conform(lab, `${node} ${client}`, "--scenario", "sse-retry");
+  assert.equal(done.code, 0, done.said);
+  assert.match(done.out + done.err, /OVERALL: PASSED/);
+}
+
 const tests = scenarios.map((scenario) => [
   `MCP conformance: ${scenario}`,
   async (lab) => {
+    if (scenario === "sse-retry") return playRetry(lab);
     const { out, said, ends } = await (played ??= playAll(lab));
     assert.match(out, new RegExp(`^✓ ${scenario}: [1-9]\\d* passed, 0 failed$`, "m"), said);
     assert.match(ends, new RegExp(`^${scenario} ${refused.includes(scenario) ? "[1-9]" : "0"}$`, "m"), said);

@@ -19,6 +19,7 @@
 #include "core/store/state.h"
 #include "guard/permission/mode.h"
 #include "lib/io/file.h"
+#include "lib/base/list.h"
 
 enum { ALONE_MS = 30000 };
 
@@ -179,15 +180,11 @@ static struct lead_call *take_call(struct lead *l, const struct json *line)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct str id = json_str(json_get(line, "call"), &a);
+	struct lead_call **at = &l->calls;
 
-	for (struct lead_call **at = &l->calls; *at; at = &(*at)->next) {
-		struct lead_call *c = *at;
-		if (!str_is(id, c->call->id))
-			continue;
-		*at = c->next;
-		return c;
-	}
-	return NULL;
+	while (*at && !str_is(id, (*at)->call->id))
+		at = &(*at)->next;
+	return list_pop(at);
 }
 
 static void on_sent(struct lead *l, const struct json *line)
@@ -331,17 +328,13 @@ static void on_lead_end(struct link *link)
 	l->lost = true;
 	if (l->tree->main.worktree)
 		worktree_hold(l->tree->main.worktree);
-	while (l->calls) {
-		struct lead_call *c = l->calls;
-		l->calls = c->next;
+	for (struct lead_call *c; (c = list_pop(&l->calls));) {
 		tool_call_fail(c->call, "The lead is gone: the message may or may not have arrived.");
 		free(c);
 	}
-	while (l->questions) {
-		struct lead_question *q = l->questions;
+	for (struct lead_question *q; (q = list_pop(&l->questions));) {
 		const char *rule = q->rule;
 		struct agent *a = agent_tree_find(l->tree, q->agent);
-		l->questions = q->next;
 		if (a && (q->asks ? question_find(a, q->id) : agent_question(a, q->id)))
 			agent_emit(a, &(struct event){ .kind = q->asks ? EVENT_QUESTION_ASKED : EVENT_PERMISSION_ASKED,
 						       .name = q->tool,
@@ -544,15 +537,14 @@ void lead_forget_call(struct tool_call *call)
 	struct agent *a = call->env->owner;
 	struct lead *l = lead_of(a->tree);
 
-	for (struct lead_call **at = l ? &l->calls : NULL; at && *at; at = &(*at)->next) {
-		struct lead_call *c = *at;
-		if (c->call != call)
-			continue;
-		*at = c->next;
-		free(c);
-		tool_call_fail(call, "The call was cancelled: the message may or may not have arrived.");
+	struct lead_call **at = l ? &l->calls : NULL;
+
+	while (at && *at && (*at)->call != call)
+		at = &(*at)->next;
+	if (!at || !*at)
 		return;
-	}
+	free(list_pop(at));
+	tool_call_fail(call, "The call was cancelled: the message may or may not have arrived.");
 }
 
 void lead_assign(const struct agent_tree *t, const char *owner, const struct todo_info *task, const char *change)
@@ -598,16 +590,10 @@ void lead_close(struct agent_tree *t)
 	link_close(&l->link);
 	if (l->fd >= 0)
 		close(l->fd);
-	while (l->questions) {
-		struct lead_question *q = l->questions;
-		l->questions = q->next;
+	for (struct lead_question *q; (q = list_pop(&l->questions));)
 		lead_question_free(q);
-	}
-	while (l->calls) {
-		struct lead_call *c = l->calls;
-		l->calls = c->next;
+	for (struct lead_call *c; (c = list_pop(&l->calls));)
 		free(c);
-	}
 	map_release(&l->known);
 	buf_release(&l->waiting);
 	worktree_free(l->info.worktree);

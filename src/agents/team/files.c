@@ -14,6 +14,7 @@
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
+#include "lib/base/list.h"
 
 enum { GATHER_MS = 50, MIRROR_MS = 250, RETRY_MS = 1000, FILES_WAIT_MS = 5000 };
 
@@ -500,8 +501,7 @@ static void files_step(struct team_files *f)
 		return;
 	}
 	if (f->posts) {
-		struct post *post = f->posts;
-		f->posts = post->next;
+		struct post *post = list_pop(&f->posts);
 		if (!f->posts)
 			f->posts_end = &f->posts;
 		job_start(f, JOB_POST, NULL, NULL, post);
@@ -673,10 +673,8 @@ void team_files_close(struct team_files *f, bool keep)
 		f->job->post->done(f->job->post->data, -1, "The team was closed; the message may have arrived.");
 		f->job->post->done = NULL;
 	}
-	for (struct post *post; (post = f->posts);) {
-		f->posts = post->next;
+	for (struct post *post; (post = list_pop(&f->posts));)
 		post_end(post, -1, "The team was closed.");
-	}
 	for (int i = 0; f->watch && i < 2; i++) {
 		uv_fs_event_t *watch = i ? f->dir_watch : f->watch;
 		watch->data = NULL;

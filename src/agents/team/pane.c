@@ -19,6 +19,7 @@
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
+#include "lib/base/list.h"
 
 enum { START_MS = 60000, END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100, OLDEST_TMUX = 302 };
 
@@ -610,9 +611,7 @@ void pane_free_all(struct agent_tree *t)
 	if (!all)
 		return;
 	pane_stop_listening(all);
-	while (all->first) {
-		struct pane *p = all->first;
-		all->first = p->next;
+	for (struct pane *p; (p = list_pop(&all->first));) {
 		timer_stop(t->services->loop, &p->limit);
 		if (p->watch) { /* the loop ended before it did: it sees its lead's end */
 			uv_close((uv_handle_t *)TAKE(p->watch), loop_free_handle);

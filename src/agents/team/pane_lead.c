@@ -266,11 +266,8 @@ static void ask_free(struct pane_ask *ask)
 
 void pane_drop_asks(struct pane *p)
 {
-	while (p->asks) {
-		struct pane_ask *ask = p->asks;
-		p->asks = ask->next;
+	for (struct pane_ask *ask; (ask = list_pop(&p->asks));)
 		ask_free(ask);
-	}
 }
 
 /* ret_pane may be NULL. */
@@ -300,8 +297,7 @@ bool pane_decide(struct agent_tree *t, const char *id, struct str decision)
 
 	if (!at)
 		return false;
-	struct pane_ask *ask = *at;
-	*at = ask->next;
+	struct pane_ask *ask = list_pop(at);
 	send_decision(p, ask->id, decision);
 	ask_free(ask);
 	return true;

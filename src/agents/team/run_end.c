@@ -6,6 +6,7 @@
 #include "agents/agent/context.h"
 #include "lib/base/crash.h"
 #include "lib/base/utf8.h"
+#include "lib/base/list.h"
 
 enum { LONGEST_RESULT = 4000, LONGEST_IDLE_SUMMARY = 200 };
 
@@ -56,15 +57,10 @@ static void on_idle_hooks(void *data, const struct hook_outcome *outcome)
 
 static int run_idle_hooks(struct agent *a)
 {
-	struct hook_event_spec spec = { .event = HOOK_TEAMMATE_IDLE };
-	AUTO_BUF struct buf fields = { 0 };
-
-	if (!agent_has_hooks(a, &spec))
-		return 0;
-	json_addf(&fields, "{teammate_name:'%s', team_name:'%s'}", a->record->name, a->record->member->team);
-	spec.fields = buf_str(&fields);
-	a->hook_batch = agent_run_hooks(a, &spec, on_idle_hooks, a);
-	return STEP_TAKES_TIME;
+	a->hook_batch =
+		agent_run_hooksf(a, HOOK_TEAMMATE_IDLE, NULL, on_idle_hooks, a, "{teammate_name:'%s', team_name:'%s'}",
+				 a->record->name, a->record->member->team);
+	return a->hook_batch ? STEP_TAKES_TIME : 0;
 }
 
 static int run_task_hooks(struct agent *a);
@@ -297,15 +293,12 @@ static void member_job_begin(struct member_job *j, struct team *t, struct agent_
 /* False: the team is closed. */
 static bool member_job_over(struct member_job *j)
 {
-	for (struct member_job **at = j->team ? &j->team->jobs : NULL; at && *at; at = &(*at)->next) {
-		if (*at != j)
-			continue;
-		*at = j->next;
-		if (j->record->tree->on_idle)
-			j->record->tree->on_idle(j->record->tree);
-		return true;
-	}
-	return false;
+	if (!j->team)
+		return false;
+	list_drop(&j->team->jobs, j);
+	if (j->record->tree->on_idle)
+		j->record->tree->on_idle(j->record->tree);
+	return true;
 }
 
 void team_forget_jobs(struct team *t)

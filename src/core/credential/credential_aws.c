@@ -226,22 +226,14 @@ static bool ask_container(struct credential *c)
 	const char *file = credential_env(c, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
 	const char *given = credential_env(c, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
 	/* Plain http only to the hosts that containers have: a token must not leave the machine in the clear. */
-	static const char *const hosts[] = { "https://",
-					     "http://127.",
-					     "http://localhost",
-					     "http://[::1]",
-					     "http://169.254.170.2",
-					     "http://169.254.170.23",
-					     "http://[fd00:ec2::23]" };
+	static const char hosts[] = "https://|http://127.|http://localhost|http://[::1]|http://169.254.170.2|"
+				    "http://169.254.170.23|http://[fd00:ec2::23]";
 	struct err err = { 0 };
-	bool allowed = false;
 
 	if (!full && !relative)
 		return false;
 	const char *url = relative ? arena_printf(&a, "http://169.254.170.2%s", relative) : full;
-	for (size_t i = 0; i < COUNT_OF(hosts); i++)
-		allowed = allowed || str_starts(str_from(url), str_from(hosts[i]));
-	if (!allowed) {
+	if (!str_starts_with_one_of(str_from(url), hosts)) {
 		credential_failed(
 			c,
 			"AWS_CONTAINER_CREDENTIALS_FULL_URI may use http only for loopback and the container's host");

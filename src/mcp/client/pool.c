@@ -82,9 +82,7 @@ static void conn_release_slot(struct mcp_conn *conn)
 
 static void conn_drop_toolsets(struct mcp_conn *conn)
 {
-	while (conn->toolsets) {
-		struct mcp_toolset *b = conn->toolsets;
-		conn->toolsets = b->next;
+	for (struct mcp_toolset *b; (b = list_pop(&conn->toolsets));) {
 		b->next = NULL;
 		mcp_toolset_unref(b);
 	}
