@@ -508,7 +508,7 @@ bool lead_send(struct tool_call *call)
 	if (!l || a->parent || agent_tree_record(a->tree, to))
 		return false;
 	if (l->lost) {
-		tool_call_fail(call, "The lead is gone: nobody of the team can be reached.");
+		tool_call_fail(call, "The lead is gone: no other member of the team can be reached.");
 		return true;
 	}
 	await_lead(l, call);

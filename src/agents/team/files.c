@@ -16,7 +16,7 @@
 #include "lib/io/file_at.h"
 #include "lib/base/list.h"
 
-enum { GATHER_MS = 50, MIRROR_MS = 250, RETRY_MS = 1000, FILES_WAIT_MS = 5000 };
+enum { GATHER_MS = 50, RETRY_MS = 1000, FILES_WAIT_MS = 5000 };
 
 enum job_kind { JOB_CONFIG, JOB_READ, JOB_WRITE, JOB_POST, JOB_MIRROR };
 
@@ -57,7 +57,6 @@ struct team_files {
 	struct timer delay;
 	struct job *job; /* runs; NULL: none */
 	bool config_due, inboxes_due, watching;
-	bool awaited;                     /* the session wants to know when its inboxes were read */
 	uv_fs_event_t *watch, *dir_watch; /* of inboxes, and of the directory with config.json; owned until closed */
 	DIR *inboxes;                     /* being drained; NULL: none are */
 	struct map learnt;                /* receivers whose transcripts were searched for ids */
@@ -305,7 +304,7 @@ static bool take_inbox(struct team_files *f, struct job *j)
 	if ((!lead && (!to || to->member->state == MEMBER_GONE)) || !str_trim(buf_str(&j->text)).n)
 		return false;
 	if (json_parse(&reader, j->text.p, j->text.n, &root, NULL) < 0 || !json_is(root, JSON_ARRAY)) {
-		say_once(f, j->inbox, "it is no JSON array, and stays as it is");
+		say_once(f, j->inbox, "not a JSON array; it stays as it is");
 		return false;
 	}
 	if (!json_first(root))
