@@ -48,6 +48,7 @@ struct hook_event_spec {
 	 * with `if` run. */
 	bool (*matches_rule)(void *data, struct str rule);
 	void *rule_data;
+	const struct hook *except; /* does not run: it has changed the input that the others see now; NULL: none */
 	bool by_hook; /* a hook made the call: those that make calls themselves (agent, mcp_tool) do not run */
 };
 
@@ -64,6 +65,8 @@ struct hook_outcome {
 	bool stop; /* "continue": false: ends the turn whatever else was said */
 	struct str stop_reason;
 	struct str updated_input; /* JSON object; the last one; empty when denied or not given */
+	const struct hook *updated_by;
+	enum hook_permission updated_permission; /* what that hook said */
 	bool suppress_output, interrupt;
 	struct str *contexts; /* for the model, one system reminder each */
 	size_t context_count;
