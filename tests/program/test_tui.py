@@ -360,10 +360,10 @@ def yes_needs_the_whole_command_on_the_screen(lab):
     with screen(lab, size=(30, 16)) as s:
         ready_small = s.until("❯")
         ready_small.press("long command", "enter")
-        s.until("PgUp PgDn")
+        s.until("PgDn")
         s.until("in a moment", gone=True)
         s.press("1", "enter")
-        s.until("PgUp PgDn")
+        s.until("PgDn")
         assert len(lab.models[0].bodies()) == 1
         for _ in range(400):
             s.press("pgdn")
@@ -740,7 +740,7 @@ rule says
         s.press("half a line")
         s.until("❯ half a line")
         s.press("C-t")
-        s.until("Agents: 1, 1 run")
+        s.until("Agents: 1 . 1 run")
         s.press("x")
         s.until("x again stops it")
         s.press("x")
