@@ -75,7 +75,7 @@ rule edits again
   call Edit {"file_path": "a.txt", "old_string": "two", "new_string": "three"}
 rule slow lines
   prompt contains "slow lines"
-  delay 4
+  delay 12
   chunk 40
   text <<END
 {{lines300}}
