@@ -190,6 +190,22 @@ def a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups(lab
         leave(s)
 
 
+def an_interrupted_turn_leaves_the_use_of_the_window(lab):
+    """It has no figures of its own."""
+    lab.model("rule never\n  prompt contains \"wait\"\n  delay 600000\n  text late\nrule says\n  text I hear you.\n", log=True)
+    with view(lab, "--append-system-prompt", "many words " * 10000) as s:
+        ask(s, "hello", "I hear you.")
+        [used] = [m[1] for r in s.rows() for m in [re.search(r" ctx (\d+)% ", r)] if m]
+        assert int(used) > 0, s.rows()
+        s.press("wait", "enter")
+        s.until("waiting for the model")
+        s.press("esc")
+        s.seen("Interrupted.")
+        ready(s)
+        s.until(" ctx %s%% " % used)
+        leave(s)
+
+
 def without_colours_the_whole_view_has_none(lab):
     write(lab, "a.txt", "one\nwhile (p < end)\ntwo\n")
     with view(lab, "--permission-mode", "acceptEdits") as s:
@@ -367,7 +383,7 @@ if __name__ == "__main__":
     main(code_keeps_its_tabs_and_a_call_its_own_time,
          the_past_begins_with_a_call_and_says_what_was_interrupted, a_light_background_is_asked_for_and_addresses_are_links, the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
          no_sequence_of_an_answer_a_tool_or_an_agent_reaches_the_terminal,
-         a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
+         a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, an_interrupted_turn_leaves_the_use_of_the_window, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
          an_edit_counts_its_lines_and_marks_the_words_that_differ, the_list_of_what_is_to_be_done_is_a_row,
          thinking_is_shown_if_the_setting_says_so_and_always_in_the_transcript, a_long_command_shows_its_time_and_its_folded_output,
          a_turn_ends_with_time_tokens_and_marks_for_the_terminal, marks_are_ascii_and_still_if_the_settings_say_so,
