@@ -168,6 +168,7 @@ CADRE_API void cadre_close(struct cadre_session *s);
 CADRE_API const char *cadre_session_id(const struct cadre_session *s);
 CADRE_API const char *cadre_session_model(const struct cadre_session *s);
 CADRE_API const char *cadre_session_mode(const struct cadre_session *s); /* permission mode of its main agent, now */
+CADRE_API int cadre_session_is_trusted(const struct cadre_session *s);   /* 1: the user trusts its folder */
 CADRE_API const char *cadre_session_file(const struct cadre_session *s); /* its transcript; "": nothing is written */
 /* The value of a setting as JSON, as all files that count give it to this session ("statusLine", "worktree.baseRef"); NULL: not
  * set. Not NUL-terminated; borrowed until the next call of cadre_run(). */

@@ -110,6 +110,8 @@ class Screen:
 
     def _resize(self, height, columns):
         self.v.vterm_set_size(self.vt, height, columns)
+        if self.cursor()[0] < 0:  # rows below the cursor pushed it off the screen: the library would write outside of its own
+            self._show(b"\x1b[H")
 
     def __enter__(self):
         return self
