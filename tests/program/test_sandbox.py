@@ -5,6 +5,7 @@ the name of one that reads, or of one that acceptEdits lets pass, and that tries
 sandbox, and a kernel that lacks what it needs (a seccomp filter hides it)."""
 import contextlib
 import ctypes
+import hashlib
 import http.server
 import json
 import os
@@ -464,7 +465,7 @@ def a_server_gets_what_its_entry_asks_for_if_it_is_the_users_or_was_approved(lab
         argv = [lab.work + "/wish.py", lab.home, str(listener.port), lab.home + "/wished.sock"]
         wishes = {"allowWrite": ["~/wished"], "allowedDomains": ["localhost:%d" % listener.port], "allowUnixSockets": ["~/wished.sock"]}
         entry = {"command": "python3", "args": argv, "sandbox": wishes}
-        token = "s sandbox " + json.dumps(wishes)
+        token = "s sha256:" + hashlib.sha256(b"s\0" + json.dumps(entry).encode()).hexdigest()
 
         def said(approved=None, sandbox=None, **changes):
             write(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"cadre": {"mcpServers": "all"}, **(sandbox or {})}, "enabledMcpjsonServers": approved or []}))
@@ -481,7 +482,8 @@ def a_server_gets_what_its_entry_asks_for_if_it_is_the_users_or_was_approved(lab
         assert [said(), said(["s"])] == [[], []], said(["s"])
         assert said(["s", token]) == ["write", "host", "socket"]
         assert said(["s", token], sandbox={"allowUnsandboxedCommands": False}) == ["write", "host", "socket"]
-        assert said(["s", token.replace("wished", "other")]) == []                                  # it asks for other things now
+        write(lab.work + "/.mcp.json", json.dumps({"mcpServers": {"s": {**entry, "sandbox": {**wishes, "allowRead": ["~/other"]}}}}))
+        assert said(["s", token]) == []                                                             # it asks for other things now
         listed = json.loads(lab.cadre("mcp", "--json", "list", "--trust-project").out)["servers"][0]
         assert listed["state"] == "pending approval" and "wants more in the sandbox" in listed["reason"], listed
         assert "its \"sandbox\" has no effect: it was not approved" in told(lab, ("--trust-project",))
