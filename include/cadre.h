@@ -191,7 +191,7 @@ enum cadre_event_kind {
 	CADRE_PERMISSION_DENIED,   /* name: tool, text: why; frame: system/permission_denied */
 	CADRE_RETRY,               /* text: the failure and the time of the next attempt; frame: system/api_retry */
 	CADRE_NOTIFICATION,        /* text: a background task ended */
-	CADRE_ERROR,               /* text: a message for the user outside the answer; name: "note" if it is not an error */
+	CADRE_ERROR,               /* text: a message for the user outside the answer; name: "note": not an error */
 	CADRE_TURN_ENDED,          /* text: the result, is_error; frame: result */
 	CADRE_AGENT_STARTED,       /* a child begins; frame: system/task_started */
 	CADRE_AGENT_PROGRESS,      /* it calls a tool; frame: system/task_progress */

@@ -35,7 +35,8 @@ static int limits_restore(struct agent_record *t, const struct agent *parent, st
 
 	if (t->member && !t->tree->team_ops)
 		return err_set(err, ERR_DENIED,
-			       "agent %s cannot continue: it is a member of a team, and this session has no teams", t->id);
+			       "agent %s cannot continue: it is a member of a team, and this session has no teams",
+			       t->id);
 	if (parent_gone && t->is_fork)
 		return err_set(err, ERR_DENIED, "agent %s cannot continue: it is a fork of agent %s, which has ended",
 			       t->id, t->parent_id);

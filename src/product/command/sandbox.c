@@ -376,7 +376,8 @@ static int explain_host(struct explanation *t, struct sandbox_room *r, const cha
 static int explain_command(struct explanation *t, struct sandbox_room *r, const char *command)
 {
 	static const char *const texts[] = {
-		[WHERE_FREE] = "outside, if you or a rule allow it; held to what is believed of it if it runs without a question",
+		[WHERE_FREE] =
+			"outside, if you or a rule allow it; held to what is believed of it if it runs without a question",
 		[WHERE_IN] = "inside, after the usual question",
 		[WHERE_IN_UNASKED] = "inside, without a question (autoAllowBashIfSandboxed)",
 		[WHERE_OUT_BY_LIST] = "outside: sandbox.excludedCommands names it; asked about as usual",
