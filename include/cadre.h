@@ -168,6 +168,7 @@ CADRE_API void cadre_close(struct cadre_session *s);
 CADRE_API const char *cadre_session_id(const struct cadre_session *s);
 CADRE_API const char *cadre_session_model(const struct cadre_session *s);
 CADRE_API const char *cadre_session_mode(const struct cadre_session *s); /* permission mode of its main agent, now */
+CADRE_API int cadre_session_is_trusted(const struct cadre_session *s);   /* 1: the user trusts its folder */
 CADRE_API const char *cadre_session_file(const struct cadre_session *s); /* its transcript; "": nothing is written */
 /* The value of a setting as JSON, as all files that count give it to this session ("statusLine", "worktree.baseRef"); NULL: not
  * set. Not NUL-terminated; borrowed until the next call of cadre_run(). */
@@ -191,12 +192,12 @@ enum cadre_event_kind {
 	CADRE_PERMISSION_DENIED,   /* name: tool, text: why; frame: system/permission_denied */
 	CADRE_RETRY,               /* text: the failure and the time of the next attempt; frame: system/api_retry */
 	CADRE_NOTIFICATION,        /* text: a background task ended */
-	CADRE_ERROR,               /* text: a message for the user outside the answer; name: "note": not an error */
-	CADRE_TURN_ENDED,          /* text: the result, is_error; frame: result */
-	CADRE_AGENT_STARTED,       /* a child begins; frame: system/task_started */
-	CADRE_AGENT_PROGRESS,      /* it calls a tool; frame: system/task_progress */
-	CADRE_AGENT_ENDED,         /* text: its report, is_error; frame: system/task_updated */
-	CADRE_TASKS_CHANGED,       /* the set of background tasks; frame: system/background_tasks_changed */
+	CADRE_ERROR,          /* text: a message for the user outside the answer; name: "note" if it is not an error */
+	CADRE_TURN_ENDED,     /* text: the result, is_error; frame: result */
+	CADRE_AGENT_STARTED,  /* a child begins; frame: system/task_started */
+	CADRE_AGENT_PROGRESS, /* it calls a tool; frame: system/task_progress */
+	CADRE_AGENT_ENDED,    /* text: its report, is_error; frame: system/task_updated */
+	CADRE_TASKS_CHANGED,  /* the set of background tasks; frame: system/background_tasks_changed */
 	CADRE_QUESTION_ASKED, /* text: the input of AskUserQuestion as JSON, id: for cadre_answer_question; with a user
 				    * there also whether a server that the project brings may be used (name: the server) */
 	CADRE_HOOK_STARTED,   /* text: PreToolUse:Bash, id; if asked for; frame: system/hook_started */

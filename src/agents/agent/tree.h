@@ -127,6 +127,7 @@ struct agent_record {
 	char id[AGENT_ID_LEN + 1];
 	const char *type, *name, *description, *tool_use_id, *parent_id, *prompt, *model;
 	const char *worktree, *branch, *base; /* of a worktree that is there; base: the commit it began with */
+	bool hook_made;                       /* a WorktreeCreate hook has named worktree in this process */
 	unsigned depth, run;                  /* run: how often it was started or resumed */
 	const char *message;                  /* what continues it in this run; NULL: it is the first one */
 	const char

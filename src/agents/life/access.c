@@ -253,27 +253,19 @@ static void take_choice(struct agent *a)
 /* What a coordinator has itself; all else belongs to its workers. */
 static bool agent_coordinates(const struct services *sv, const struct tool *tool)
 {
-	static const char *const names[] = { "Agent",      "SendMessage", "TaskStop",        "TaskOutput",
-					     "ListAgents", "Skill",       "AskUserQuestion", "ToolSearch" };
+	static const char names[] = "Agent|SendMessage|TaskStop|TaskOutput|ListAgents|Skill|AskUserQuestion|ToolSearch";
 
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (!strcmp(tool->name, names[i]))
-			return true;
-	return (tool->flags & (TOOL_TASK_LIST | TOOL_COMMS)) ||
+	return str_is_one_of(str_from(tool->name), names) || (tool->flags & (TOOL_TASK_LIST | TOOL_COMMS)) ||
 	       is_named(services_variable(sv, "CLAUDE_CODE_COORDINATOR_EXTRA_TOOLS"), tool->name);
 }
 
 /* What the lead of a team keeps with teams.leadTools "coordinate" */
 static bool agent_leads(const struct tool *tool)
 {
-	static const char *const names[] = { "Agent",      "SendMessage", "ListAgents",     "TeamCreate",
-					     "TeamDelete", "TaskStop",    "TaskOutput",     "Read",
-					     "Grep",       "Glob",        "AskUserQuestion" };
+	static const char names[] = "Agent|SendMessage|ListAgents|TeamCreate|TeamDelete|TaskStop|TaskOutput|"
+				    "Read|Grep|Glob|AskUserQuestion";
 
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (!strcmp(tool->name, names[i]))
-			return true;
-	return (tool->flags & TOOL_TASK_LIST) != 0;
+	return str_is_one_of(str_from(tool->name), names) || (tool->flags & TOOL_TASK_LIST);
 }
 
 /* Of the main agent, which has the pool if it has no definition. */

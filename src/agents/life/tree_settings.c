@@ -14,7 +14,7 @@
 
 enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
 enum { USUAL_PATIENCE_MS = 120000 };
-enum { TASKS_DEPTH = 4 };                              /* directories of a session's tasks that are ours */
+enum { TASKS_DEPTH = 3 };                              /* directories of a session's tasks that are ours */
 enum { LEAST_WINDOW = 100000, MOST_WINDOW = 1000000 }; /* that the environment may set */
 
 /* ---- limits and switches ----------------------------------------------------------------------------------------- */
@@ -190,8 +190,8 @@ static void find_places(struct agent_tree *t, const char *session_id, const char
 			      : NULL;
 	t->env_dir = arena_printf(t->arena, "%s/session-env/%s", t->config_dir, t->session_id);
 	t->results_dir = arena_printf(t->arena, "%s/%s/tool-results", project_dir, t->session_id);
-	t->tasks_dir = arena_printf(t->arena, "%s/claude-%u/%s/%s/tasks", temp && temp[0] ? temp : "/tmp",
-				    (unsigned)getuid(), key.p, t->session_id);
+	t->tasks_dir = arena_printf(t->arena, "%s/%s/%s/tasks", path_temporary(t->arena, temp, t->config_dir), key.p,
+				    t->session_id);
 }
 
 void agent_tree_warn_sandbox(struct agent_tree *t)
@@ -222,7 +222,7 @@ const char *agent_tree_sandbox_word(struct agent_tree *t)
 								  : "none";
 }
 
-/* Up to claude-UID, as long as there is nothing in them: what shells in the background printed stays. */
+/* Below claude-UID, as long as there is nothing in them: what shells in the background printed stays. */
 void agent_tree_remove_dirs(struct agent_tree *t)
 {
 	host_questions_close(t);

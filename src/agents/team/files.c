@@ -14,6 +14,7 @@
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
+#include "lib/base/list.h"
 
 enum { GATHER_MS = 50, RETRY_MS = 1000, FILES_WAIT_MS = 5000 };
 
@@ -193,18 +194,14 @@ static void work_mirror(struct job *j)
 
 static void on_thread(uv_work_t *work)
 {
+	static void (*const kinds[])(struct job *) = { [JOB_CONFIG] = work_config,
+						       [JOB_READ] = work_read,
+						       [JOB_WRITE] = work_write,
+						       [JOB_POST] = work_post,
+						       [JOB_MIRROR] = work_mirror };
 	struct job *j = CONTAINER_OF(work, struct job, work);
 
-	if (j->kind == JOB_CONFIG)
-		work_config(j);
-	else if (j->kind == JOB_READ)
-		work_read(j);
-	else if (j->kind == JOB_POST)
-		work_post(j);
-	else if (j->kind == JOB_MIRROR)
-		work_mirror(j);
-	else
-		work_write(j);
+	kinds[j->kind](j);
 }
 
 /* ---- on the loop ------------------------------------------------------------------------------------------------------- */
@@ -217,9 +214,9 @@ static void on_job_done(uv_work_t *work, int status);
 /* text and post are taken */
 static void job_start(struct team_files *f, enum job_kind kind, const char *inbox, struct buf *text, struct post *post)
 {
-	struct job *j = xcalloc(1, sizeof *j);
+	struct job *j =
+		xnew(struct job, .files = f, .kind = kind, .inbox = inbox ? xstrdup(inbox) : NULL, .post = post);
 
-	*j = (struct job){ .files = f, .kind = kind, .inbox = inbox ? xstrdup(inbox) : NULL, .post = post };
 	const struct agent_record *whose = kind == JOB_READ ? agent_tree_member(f->team->tree, str_from(inbox)) : NULL;
 	if (whose && !whose->member->in_pane && whose->transcript && !map_get(&f->learnt, str_from(inbox)))
 		j->transcript = xstrdup(whose->transcript);
@@ -503,8 +500,7 @@ static void files_step(struct team_files *f)
 		return;
 	}
 	if (f->posts) {
-		struct post *post = f->posts;
-		f->posts = post->next;
+		struct post *post = list_pop(&f->posts);
 		if (!f->posts)
 			f->posts_end = &f->posts;
 		job_start(f, JOB_POST, NULL, NULL, post);
@@ -544,11 +540,9 @@ bool team_files_knows(const struct team_files *f, struct str name)
 void team_files_post(struct team_files *f, struct str name, const char *id, struct str entry, bool again,
 		     team_posted_fn *done, void *data)
 {
-	struct post *post = xcalloc(1, sizeof *post);
+	struct post *post = xnew(struct post, .name = xstrndup(name.p, name.n), .id = xstrdup(id), .again = again,
+				 .done = done, .data = data);
 
-	*post = (struct post){
-		.name = xstrndup(name.p, name.n), .id = xstrdup(id), .again = again, .done = done, .data = data
-	};
 	buf_add(&post->entry, entry.p, entry.n);
 	*f->posts_end = post;
 	f->posts_end = &post->next;
@@ -644,10 +638,8 @@ static void files_end(struct team_files *f)
 		(void)rmdir(dir);
 	}
 	if (f->last.n) {
-		struct last_config *x = xcalloc(1, sizeof *x);
-		*x = (struct last_config){ .change = { .make = last_make, .done = last_done },
-					   .place = f->place,
-					   .text = f->last };
+		struct last_config *x = xnew(struct last_config, .change = { .make = last_make, .done = last_done },
+					     .place = f->place, .text = f->last);
 		(void)change_queue_make(&f->services->changes, &x->change, NULL);
 	} else {
 		place_release(&f->place);
@@ -680,10 +672,8 @@ void team_files_close(struct team_files *f, bool keep)
 		f->job->post->done(f->job->post->data, -1, "The team was closed; the message may have arrived.");
 		f->job->post->done = NULL;
 	}
-	for (struct post *post; (post = f->posts);) {
-		f->posts = post->next;
+	for (struct post *post; (post = list_pop(&f->posts));)
 		post_end(post, -1, "The team was closed.");
-	}
 	for (int i = 0; f->watch && i < 2; i++) {
 		uv_fs_event_t *watch = i ? f->dir_watch : f->watch;
 		watch->data = NULL;

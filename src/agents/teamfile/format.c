@@ -63,15 +63,11 @@ static int put_pretty_text(struct buf *out, struct str text, struct err *err)
 /* Members of theirs that ours does not have */
 static void put_unknown(struct json_out *w, const struct json *ours, const struct json *theirs, struct arena *a)
 {
-	static const char *const own[] = { "leadProcess", "isActive", "mode",
-					   "description" }; /* we know when they are not there */
+	static const char own[] = "leadProcess|isActive|mode|description"; /* we know when they are not there */
 
 	for (struct json_member m = json_members(theirs); m.key; m = json_member_next(theirs, m)) {
 		struct str key = json_str(m.key, a);
-		bool known = json_get_str(ours, key) != NULL;
-		for (size_t i = 0; i < COUNT_OF(own); i++)
-			known = known || str_is(key, own[i]);
-		if (known || json_get_str(theirs, key) != m.value)
+		if (json_get_str(ours, key) || str_is_one_of(key, own) || json_get_str(theirs, key) != m.value)
 			continue;
 		json_key_str(w, key);
 		json_put_raw(w, json_raw(m.value));

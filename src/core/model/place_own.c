@@ -2,6 +2,7 @@
  * place_own.c - the places of the setting `providers`: address, wire, credential, headers, models (docs/models.md). */
 #include "core/credential/sigv4.h"
 #include "core/model/http_endpoint.h"
+#include "lib/base/base64.h"
 #include "lib/base/buf.h"
 
 /* A place, and the variable that it answers in place of the environment */

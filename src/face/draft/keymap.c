@@ -308,7 +308,6 @@ void keymap_add_help(const struct keymap *m, struct buf *out)
 				buf_addf(out, "%s" STR_FMT, out->n > start ? ", " : "", STR_ARG(one));
 		}
 		if (out->n > start)
-			buf_addf(out, "%*s%s\n", (int)(out->n - start < 28 ? 28 - (out->n - start) : 1), "",
-				 actions[i].help);
+			buf_addf(out, "\t%s\n", actions[i].help);
 	}
 }

@@ -48,6 +48,7 @@ struct hook_event_spec {
 	 * with `if` run. */
 	bool (*matches_rule)(void *data, struct str rule);
 	void *rule_data;
+	const struct hook *except; /* does not run: it has changed the input that the others see now; NULL: none */
 	bool by_hook; /* a hook made the call: those that make calls themselves (agent, mcp_tool) do not run */
 };
 
@@ -62,7 +63,9 @@ struct hook_outcome {
 	bool stop;               /* "continue": false: ends the turn whatever else was said */
 	struct str stop_reason;
 	struct str updated_input; /* JSON object; the last one; empty when denied or not given */
-	struct str *contexts;     /* for the model, one system reminder each */
+	const struct hook *updated_by;
+	enum hook_permission updated_permission; /* what that hook said */
+	struct str *contexts; /* for the model, one system reminder each */
 	size_t context_count;
 	struct str *messages; /* for the user: systemMessage, and what blocked nothing but was said on stderr */
 	size_t message_count;

@@ -69,6 +69,10 @@ static void outcome_merge_run(struct hook_outcome *o, const struct hook_run *run
 	for (size_t i = 0; i < HOOK_FIELD_COUNT; i++)
 		if (r->fields[i].n)
 			o->fields[i] = r->fields[i];
+	if (r->fields[HOOK_UPDATED_INPUT].n) {
+		o->updated_by = run->hook;
+		o->updated_permission = r->permission;
+	}
 }
 
 void hook_outcome_merge(struct hook_batch *batch)

@@ -82,9 +82,7 @@ static void conn_release_slot(struct mcp_conn *conn)
 
 static void conn_drop_toolsets(struct mcp_conn *conn)
 {
-	while (conn->toolsets) {
-		struct mcp_toolset *b = conn->toolsets;
-		conn->toolsets = b->next;
+	for (struct mcp_toolset *b; (b = list_pop(&conn->toolsets));) {
 		b->next = NULL;
 		mcp_toolset_unref(b);
 	}
@@ -454,7 +452,8 @@ struct mcp_lease *mcp_selection_find(const struct mcp_selection *s, struct str n
 
 struct mcp_lease *mcp_selection_join(struct mcp_selection *s, struct mcp_server *server)
 {
-	struct mcp_lease *there = find_exact(s, str_from(server->name));
+	/* Also under a name that gives its tools the same names: rules for those would hold for the other one. */
+	struct mcp_lease *there = mcp_selection_find(s, str_from(server->name));
 
 	if (there)
 		return there;

@@ -69,12 +69,7 @@ static void start_line(struct mapping *m)
 
 static bool is_image_type(struct str mime)
 {
-	static const char *const types[] = { "image/png", "image/jpeg", "image/gif", "image/webp" };
-
-	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if (str_is_nocase(mime, types[i]))
-			return true;
-	return false;
+	return str_is_one_of_nocase(mime, "image/png|image/jpeg|image/gif|image/webp");
 }
 
 const char *mcp_image_refusal(struct str mime, struct str data)

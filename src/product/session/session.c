@@ -345,6 +345,11 @@ const char *cadre_session_model(const struct cadre_session *s)
 	return s ? s->tree.main.model : "";
 }
 
+int cadre_session_is_trusted(const struct cadre_session *s)
+{
+	return s && s->services->policy.trusted;
+}
+
 const char *cadre_session_mode(const struct cadre_session *s)
 {
 	return s ? permission_mode_name(permission_mode(&s->tree.main.permission)) : "";
