@@ -65,7 +65,7 @@ struct hook_outcome {
 	struct str updated_input; /* JSON object; the last one; empty when denied or not given */
 	const struct hook *updated_by;
 	enum hook_permission updated_permission; /* what that hook said */
-	struct str *contexts; /* for the model, one system reminder each */
+	struct str *contexts;                    /* for the model, one system reminder each */
 	size_t context_count;
 	struct str *messages; /* for the user: systemMessage, and what blocked nothing but was said on stderr */
 	size_t message_count;
