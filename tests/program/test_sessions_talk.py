@@ -92,7 +92,7 @@ def a_message_to_another_session_is_one_line_and_the_end(lab):
 
 def an_address_without_a_session_is_a_failure_and_no_error(lab):
     for to, why in (("uds:/nowhere.sock", "No session listens on"), ("uds:relative.sock", "Not the address of a session"),
-                    ("uds:/tmp/a b.sock", "Not the address of a session"), ("uds:/etc/passwd", "no address of a session")):
+                    ("uds:/tmp/a b.sock", "Not the address of a session"), ("uds:/etc/passwd", "Not the address of a session")):
         lab.model(SENDS % json.dumps({"to": to, "message": "x"}))
         done = lab.cadre("-p", "Tell it")
         assert done.code == 0 and '"success":false' in done.out and why in done.out, (to, done)
