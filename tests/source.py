@@ -88,8 +88,21 @@ def the_runner_counts_cases_and_every_bad_end():
         assert ("FAIL t: " in shown.getvalue()) == bool(expected[1]), shown.getvalue()
 
 
+def variables_that_settings_may_set_are_not_read_from_the_process():
+    """services_variable() knows `env` of the settings and what clients have set; getenv() is for what a process is born with."""
+    own = set("""HOME PATH TMPDIR TMUX TMUX_PANE XDG_RUNTIME_DIR IS_SANDBOX USER_TYPE CLAUDE_CONFIG_DIR CLAUDE_CODE_SIMPLE
+        CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_PLUGIN_CACHE_DIR CLAUDE_CODE_SDK_READS_SESSION_STATE CLAUDE_CODE_PLAN_MODE_REQUIRED
+        CLAUDE_CODE_TEAMMATE_COMMAND CURL_CA_BUNDLE SSL_CERT_FILE NODE_EXTRA_CA_CERTS""".split())
+    read = [(path, name) for path in ROOT.glob("src/*/**/*.c") if path.relative_to(ROOT / "src").parts[0] != "face"
+            for name in re.findall(r'\bgetenv\("(\w+)"', path.read_text())]
+    assert own <= {name for _, name in read}, own - {name for _, name in read}
+    bad = [f"{path.relative_to(ROOT)}: {name}" for path, name in read if name not in own and not name.startswith(("CADRE_", "T_"))]
+    assert not bad, "\n".join(bad)
+
+
 SUITES = {"rooms": [every_include_is_allowed_by_the_table_of_rooms, a_forbidden_include_fails],
-          "form": [the_source_is_formatted, every_test_is_registered, the_runner_counts_cases_and_every_bad_end]}
+          "form": [the_source_is_formatted, every_test_is_registered, the_runner_counts_cases_and_every_bad_end,
+                   variables_that_settings_may_set_are_not_read_from_the_process]}
 
 
 def main():

@@ -63,9 +63,15 @@ async function playAll(lab) {
   return { ...done, ends: fs.readFileSync(path.join(lab.folder, "ends"), "utf8") };
 }
 
-// This one measures when the client is back, so it is played alone, before the others.
+// It counts milliseconds: on its own, before the others, and again if the machine was busy.
+async function playRetry(lab) {
+  for (let left = 2; left > 0; left--)
+    if (await playOne(lab, "sse-retry").then(() => true, () => false)) return;
+  await playOne(lab, "sse-retry");
+}
+
 let timed, all;
-const tests = [["MCP conformance: sse-retry", (lab) => (timed = playOne(lab, "sse-retry"))]];
+const tests = [["MCP conformance: sse-retry", (lab) => (timed = playRetry(lab))]];
 for (const scenario of scenarios.filter((name) => name !== "sse-retry"))
   tests.push([
     `MCP conformance: ${scenario}`,

@@ -56,9 +56,9 @@ def make_repository(lab):
 
 
 def files(place):
-    """All that is below it. The directory in which sessions listen is made once and stays."""
+    """All that is below it. The directories in which sessions listen and have temporary files are made once and stay."""
     return [os.path.join(folder, name) for folder, folders, names in os.walk(place) for name in folders + names
-            if name != "cadre"]
+            if name not in ("cadre", "claude-%d" % os.getuid())]
 
 
 def traces(lab):

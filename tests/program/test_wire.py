@@ -272,6 +272,33 @@ def a_client_calls_a_tool_of_a_server_within_rules_and_hooks(lab):
         assert json.loads(f.read())["tool_input"] == {"n": 2}
 
 
+def a_file_for_the_client_is_a_read_with_its_rules_and_hooks(lab):
+    lab.model(ECHO)
+    for name, text in (("a.txt", b"alpha\n"), ("b.txt", b"beta\n"), ("c.txt", b"\xff\x00c"), ("d.txt", b"delta")):
+        with open(os.path.join(lab.work, name), "wb") as f:
+            f.write(text)
+    hook = {"type": "command", "command": "grep -q b.txt || exit 0; echo not this one >&2; exit 2"}
+    settings = {"hooks": {"PreToolUse": [{"matcher": "Read", "hooks": [hook]}]}, "permissions": {"deny": ["Read(d.txt)"]}}
+    client = Client(lab, "--settings", json.dumps(settings))
+    client.say("go")
+    client.run.frame("result")
+    path = os.path.join(lab.work, "a.txt")
+    client.request("a", "read_file", path="a.txt")
+    assert client.reply("a")["response"] == {"contents": "alpha\n", "absPath": path, "truncated": False, "lossy": False}
+    client.request("b", "read_file", path="b.txt")
+    assert "not this one" in client.reply("b").get("error", ""), "a PreToolUse hook that refuses Read was not asked"
+    client.request("c", "read_file", path="c.txt", encoding="base64", max_bytes=2)
+    answer = client.reply("c")["response"]
+    assert (answer["contents"], answer["encoding"], answer["truncated"]) == ("/wA=", "base64", True), answer
+    client.request("d", "read_file", path="d.txt")
+    assert "may not be read" in client.reply("d")["error"]
+    client.request("e", "read_file", path="/etc/shadow")
+    assert "may not be read" in client.reply("e")["error"]
+    client.request("f", "read_file", path="none.txt")
+    assert "none.txt" in client.reply("f")["error"]
+    assert client.over().code == 0
+
+
 def the_end_of_the_input_ends_a_call_of_a_server_that_does_not_answer(lab):
     fifo = lab.fifo("called")
     lab.model(ECHO)
@@ -420,6 +447,7 @@ def a_client_that_dies_takes_the_run_with_it(lab):
 
 if __name__ == "__main__":
     main(a_client_calls_a_tool_of_a_server_within_rules_and_hooks,
+         a_file_for_the_client_is_a_read_with_its_rules_and_hooks,
          the_end_of_the_input_ends_a_call_of_a_server_that_does_not_answer,
          variables_that_a_client_sets_reach_programs_of_later_turns,
          settings_that_change_again_and_again_do_not_grow_our_memory, hooks_stand_around_a_switch_of_the_model, a_message_that_waits_can_be_taken_back,

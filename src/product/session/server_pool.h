@@ -65,6 +65,9 @@ typedef void server_call_fn(void *data, const struct server_reply *reply);
  * Borrowed until done. */
 struct server_call *server_call_start(struct cadre_session *s, const struct server_call_spec *spec,
 				      server_call_fn *done, void *data, struct err *err);
+/* The same of a built-in tool, or a copy of one with another start; *tool is copied. */
+void session_call_tool(struct cadre_session *s, const struct tool *tool, struct str input, struct gate_policy policy,
+		       server_call_fn *done, void *data);
 void server_call_cancel(struct server_call *c);
 void session_cancel_server_calls(
 	struct cadre_session *s); /* the session is being closed; those of hooks end with their hooks */

@@ -266,12 +266,31 @@ static void on_done(struct tool_call *call)
 	session_kick(s);
 }
 
+static void call_start(struct server_call *c, struct str input, struct gate_policy policy)
+{
+	struct agent *a = &c->session->tree.main;
+	char id[UUID_LEN + 1];
+
+	list_push(&c->session->server_calls, c);
+	id_uuid(id);
+	c->call = tool_call_new(&a->env, &a->gate, &c->tool, str_from(id), str_from(c->tool.name), input);
+	c->call->policy = policy;
+	c->call->owner = c;
+	c->call->done = on_done;
+	tool_call_start(c->call);
+}
+
+void session_call_tool(struct cadre_session *s, const struct tool *tool, struct str input, struct gate_policy policy,
+		       server_call_fn *done, void *data)
+{
+	call_start(xnew(struct server_call, .session = s, .tool = *tool, .done = done, .data = data), input, policy);
+}
+
 struct server_call *server_call_start(struct cadre_session *s, const struct server_call_spec *spec,
 				      server_call_fn *done, void *data, struct err *err)
 {
 	const struct mcp_selection *set = s->tree.main.servers;
 	AUTO_BUF struct buf name = { 0 };
-	char id[UUID_LEN + 1];
 
 	if (!set || !mcp_selection_find(set, spec->server)) {
 		(void)err_set(err, ERR_NOT_FOUND, "no such MCP server: " STR_FMT, STR_ARG(spec->server));
@@ -288,14 +307,7 @@ struct server_call *server_call_start(struct cadre_session *s, const struct serv
 				 .flags = TOOL_OWN_LIMIT,
 				 .start = server_tool_start,
 				 .cancel = server_tool_cancel };
-	list_push(&s->server_calls, c);
-	id_uuid(id);
-	c->call = tool_call_new(&s->tree.main.env, &s->tree.main.gate, &c->tool, str_from(id), buf_str(&name),
-				spec->arguments);
-	c->call->policy = spec->policy;
-	c->call->owner = c;
-	c->call->done = on_done;
-	tool_call_start(c->call);
+	call_start(c, spec->arguments, spec->policy);
 	return c;
 }
 

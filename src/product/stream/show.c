@@ -2,6 +2,7 @@
  * show.c - requests that change nothing: settings, context, models, rules, hooks, cost, output of agents, files. */
 #include <cadre_command.h>
 #include "core/model/catalog.h"
+#include "product/session/server_pool.h"
 #include "product/stream/wire_int.h"
 #include "defs/policy/plugins.h"
 #include "lib/base/base64.h"
@@ -273,77 +274,127 @@ int wire_task_output(struct wire_request *r, struct err *err)
 
 /* ---- a file, if the main agent may read it without a question ---------------------------------------------------- */
 
-/* Checks the rules for Read. NULL: denied; otherwise the resolved path. */
-static const char *find_readable(const struct wire_request *r, const char *path)
-{
-	struct agent *a = &r->wire->session->tree.main;
-	const struct tool *read = tool_set_find(&a->tools, STR("Read"));
-	struct tool_use use = { .tool = read, .env = &a->env };
-	struct permission_verdict v = { 0 };
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_BUF struct buf input = { 0 };
+/* A file for the client: a call of Read, with its rules and hooks, that gives the bytes as they are */
+struct file_request {
+	struct wire_deferred *later;
+	const char *path; /* in the arena */
+	size_t limit;
+	bool as_base64;
+	struct buf bytes; /* one more than limit, if there are more */
+	struct arena arena;
+};
 
-	if (!read)
-		return NULL;
-	json_addf(&input, "{file_path:'%s'}", path);
-	use.flags = read->flags;
-	if (json_parse(&reader, input.p, input.n, &use.input, NULL) < 0)
-		return NULL;
-	permission_explain(&a->permission, use, PERMISSION_HINT_NONE, &v);
-	bool allowed = v.decision == PERMISSION_ALLOW && v.file_target;
-	const char *target = allowed ? arena_strdup(r->arena, v.file_target) : NULL;
-	permission_verdict_release(&v);
-	return target;
+struct file_job {
+	struct tool_job job; /* first */
+	const char *target;
+	size_t limit;
+	struct buf bytes;
+	struct err err;
+};
+
+static void file_run(struct tool_job *job)
+{
+	struct file_job *j = (struct file_job *)job;
+	struct stat st;
+	AUTO_CLOSE int fd = file_below_open("/", j->target, &st, &j->err);
+	ssize_t n = fd >= 0;
+
+	while (n > 0 && j->bytes.n <= j->limit) {
+		buf_reserve(&j->bytes, j->limit + 1 - j->bytes.n);
+		n = read(fd, j->bytes.p + j->bytes.n, j->limit + 1 - j->bytes.n);
+		j->bytes.n += (size_t)MAX(n, 0);
+	}
+	if (n < 0)
+		err_set(&j->err, ERR_IO, "cannot read %s: %m", j->target);
 }
 
-/* Its first bytes; one more than limit, if there are more. */
-static int read_head(const char *target, size_t limit, struct buf *out, struct err *err)
+static void file_report(struct tool_job *job)
 {
-	struct stat st;
-	AUTO_CLOSE int fd = file_below_open("/", target, &st, err);
+	struct file_job *j = (struct file_job *)job;
+	struct file_request *q = job->call->tool->ctx;
 
-	if (fd < 0)
-		return fd;
-	while (out->n <= limit) {
-		buf_reserve(out, limit + 1 - out->n);
-		ssize_t n = read(fd, out->p + out->n, limit + 1 - out->n);
-		if (n < 0)
-			return err_set(err, ERR_IO, "cannot read %s: %m", target);
-		if (n == 0)
-			break;
-		out->n += (size_t)n;
+	if (j->err.kind) {
+		tool_call_fail(job->call, "%s", j->err.text);
+		return;
 	}
-	return 0;
+	q->bytes = j->bytes;
+	j->bytes = (struct buf){ 0 };
+	buf_addf(&job->call->result, "%zu bytes", q->bytes.n);
+	tool_call_end(job->call, false);
+}
+
+static void file_release(struct tool_job *job)
+{
+	buf_release(&((struct file_job *)job)->bytes);
+}
+
+static void file_start(struct tool_call *call)
+{
+	const struct file_request *q = call->tool->ctx;
+	struct file_job *j = arena_new(&call->arena, struct file_job,
+				       .job = { .run = file_run, .report = file_report, .release = file_release },
+				       .limit = q->limit);
+
+	j->target = arena_strdup(&call->arena, call->file_target ? call->file_target : q->path);
+	tool_job_start(&j->job, call);
+}
+
+static void on_file(void *data, const struct server_reply *reply)
+{
+	struct file_request *q = data;
+	AUTO_BUF struct buf text = { 0 }, out = { 0 };
+	struct str head = { q->bytes.n ? q->bytes.p : "", MIN(q->bytes.n, q->limit) };
+
+	if (q->as_base64)
+		base64_add(&text, head);
+	else
+		utf8_add_repaired(&text, head);
+	if (reply->denied)
+		wire_deferred_fail(q->later, arena_printf(&q->arena, "%s may not be read: " STR_FMT, q->path,
+							  STR_ARG(reply->text)));
+	else if (reply->failed)
+		wire_deferred_fail(q->later, arena_str(&q->arena, reply->text).p);
+	else {
+		json_addf(&out, "{contents:'%.*s', encoding?:'%s', absPath:'%s', truncated:!!%d}", STR_ARG(text),
+			  q->as_base64 ? "base64" : NULL, q->path, q->bytes.n > q->limit);
+		if (!q->as_base64) {
+			out.n--;
+			buf_addf(&out, ",\"lossy\":%s}", utf8_valid(head) ? "false" : "true");
+		}
+		wire_deferred_reply(q->later, buf_str(&out));
+	}
+	buf_release(&q->bytes);
+	struct arena arena = q->arena;
+	arena_release(&arena);
 }
 
 int wire_read_file(struct wire_request *r, struct err *err)
 {
-	AUTO_BUF struct buf bytes = { 0 }, text = { 0 };
+	struct cadre_session *s = r->wire->session;
+	const struct tool *read = tool_set_find(&s->tree.main.tools, STR("Read"));
 	struct str wish = json_str(json_get(r->body, "path"), r->arena);
-	const char *path = path_absolute(r->arena, r->wire->session->tree.main.env.cwd, wish);
+	AUTO_BUF struct buf input = { 0 };
+	struct arena arena = { 0 };
 	int64_t most;
 
 	if (!json_i64(json_get(r->body, "max_bytes"), &most) || most < 0)
 		most = USUAL_BYTES;
-	size_t limit = (size_t)MIN(most, (int64_t)MOST_BYTES);
 	if (!wish.n || memchr(wish.p, '\0', wish.n))
 		return err_set(err, ERR_USAGE, "path is needed");
-	const char *target = find_readable(r, path);
-	if (!target)
-		return err_set(err, ERR_DENIED, "%s may not be read", path);
-	if (read_head(target, limit, &bytes, err) < 0)
-		return -(int)err->kind;
-	struct str head = { bytes.n ? bytes.p : "", MIN(bytes.n, limit) };
-	bool as_base64 = json_str_is(json_get(r->body, "encoding"), "base64");
-	if (as_base64)
-		base64_add(&text, head);
-	else
-		utf8_add_repaired(&text, head);
-	json_kstr(&r->out, "contents", buf_str(&text));
-	if (as_base64)
-		json_kcstr(&r->out, "encoding", "base64");
-	else
-		json_kbool(&r->out, "lossy", !utf8_valid(head));
-	json_putf(&r->out, "absPath:'%s', truncated:!!%d", path, bytes.n > limit);
-	return 0;
+	if (!read)
+		return err_set(err, ERR_DENIED, STR_FMT " may not be read", STR_ARG(wish));
+	struct file_request *q = arena_new(&arena, struct file_request, .later = wire_deferred(r),
+					   .limit = (size_t)MIN(most, (int64_t)MOST_BYTES),
+					   .as_base64 = json_str_is(json_get(r->body, "encoding"), "base64"));
+	q->path = path_absolute(&arena, s->tree.main.env.cwd, wish);
+	struct tool tool = *read;
+	tool.flags |= TOOL_OWN_LIMIT;
+	tool.start = file_start;
+	tool.cancel = tool_job_cancel;
+	tool.ctx = q;
+	json_addf(&input, "{file_path:'%s'}", q->path);
+	q->arena = arena;
+	session_call_tool(s, &tool, buf_str(&input), (struct gate_policy){ .apart = true, .no_question = true },
+			  on_file, q);
+	return WIRE_ANSWERED;
 }

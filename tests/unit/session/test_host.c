@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include "stage.h"
 
-enum { KIND_COUNT = CADRE_MEMBER_STATE + 1 };
+enum { KIND_COUNT = CADRE_TERMINAL_SEQUENCE + 1 };
 
 struct host {
 	struct stage stage;
@@ -230,7 +230,8 @@ static const char hooked[] =
 	"{\"hooks\": {"
 	"\"SessionStart\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}],"
 	"\"UserPromptSubmit\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo context\"}]}],"
-	"\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}],"
+	"\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo '{\\\"systemMessage\\\": \\\"x\\\", "
+	"\\\"terminalSequence\\\": \\\"\\\\u0007\\\"}'\"}]}],"
 	"\"SessionEnd\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}}";
 
 /* Two turns of work and a compaction, unless the call changes that. */
@@ -253,12 +254,15 @@ static void play(struct host *h, const char *settings)
 	CHECK_INT(h->seen[CADRE_SESSION_STARTED], h->seen[CADRE_TURN_ENDED]);
 }
 
-/* Those that this script cannot cause: there is no server that asks. */
+/* Those that this script cannot cause: no server asks, no wall is touched, no command prints for long, no question is withdrawn. */
 static bool is_provoked(int kind, bool with_hooks)
 {
-	bool of_hooks = kind == CADRE_HOOK_STARTED || kind == CADRE_HOOK_ENDED;
+	bool of_hooks = kind == CADRE_HOOK_STARTED || kind == CADRE_HOOK_ENDED || kind == CADRE_ERROR ||
+			kind == CADRE_TERMINAL_SEQUENCE;
+	bool others = kind == CADRE_ELICITATION_ASKED || kind == CADRE_SANDBOX_VIOLATION ||
+		      kind == CADRE_TOOL_PROGRESS || kind == CADRE_QUESTION_CLOSED;
 
-	return kind != CADRE_ELICITATION_ASKED && kind != CADRE_ERROR && (with_hooks || !of_hooks);
+	return !others && (with_hooks || !of_hooks);
 }
 
 TEST(the_script_causes_every_kind_of_event)
