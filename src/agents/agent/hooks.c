@@ -219,6 +219,10 @@ void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, con
 		e.text = i < outcome->message_count ? outcome->messages[i] : outcome->notes[i - outcome->message_count];
 		t->on_event(t->data, &e);
 	}
+	if (outcome->terminal_sequence.n)
+		t->on_event(t->data, &(struct event){ .kind = EVENT_TERMINAL_SEQUENCE,
+						      .agent = who,
+						      .text = outcome->terminal_sequence });
 	if (outcome->stop && outcome->stop_reason.n) {
 		buf_addf(&stop, "a hook ended the turn: " STR_FMT, STR_ARG(outcome->stop_reason));
 		t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .agent = who, .text = buf_str(&stop) });
@@ -440,7 +444,7 @@ bool agent_show_batch(struct agent *a)
 	/* The calls are blocks of the last message. */
 	const struct transcript *t = &a->query.transcript;
 	uint32_t first = transcript_count(t);
-	while (first > 0 && transcript_block(t, first - 1).role == ROLE_ASSISTANT)
+	while (first > 0 && transcript_role(t, first - 1) == ROLE_ASSISTANT)
 		first--;
 	json_putf(&w, "{tool_calls:[");
 	for (uint32_t i = first; i < transcript_count(t); i++) {

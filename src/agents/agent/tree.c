@@ -48,6 +48,7 @@ void agent_tree_release(struct agent_tree *t)
 		free(record);
 	}
 	map_release(&t->by_id);
+	map_release(&t->old_notices);
 	assert(!t->slots.taken && !t->slots.waiting);
 	kick_cancel(&t->slots.kick);
 	agent_tree_forget_denials(t);

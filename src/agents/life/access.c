@@ -158,8 +158,8 @@ static bool offers_list(const struct agent_tree *t, const struct tool *tool)
 		"claude-sonnet-5", "claude-fable",    "claude-mythos",
 	};
 	bool plans_alone = false;
-	const char *tasks = getenv("CLAUDE_CODE_ENABLE_TASKS");
-	bool by_tasks = !tasks || !tasks[0] || env_is_on("CLAUDE_CODE_ENABLE_TASKS");
+	const char *tasks = services_variable(t->services, "CLAUDE_CODE_ENABLE_TASKS");
+	bool by_tasks = !tasks || !tasks[0] || env_is_on(tasks);
 
 	if (!t->session_dir)
 		return false; /* lists are files of a session */
@@ -169,7 +169,7 @@ static bool offers_list(const struct agent_tree *t, const struct tool *tool)
 		return false;
 	for (size_t i = 0; i < COUNT_OF(planners) && !plans_alone; i++)
 		plans_alone = str_starts(str_from(t->main.model), str_from(planners[i]));
-	return !plans_alone || env_is_on("CLAUDE_CODE_ENABLE_TODO_TOOLS");
+	return !plans_alone || env_is_on(services_variable(t->services, "CLAUDE_CODE_ENABLE_TODO_TOOLS"));
 }
 
 static bool pool_offers(const struct agent_tree *t, const struct tool *tool)
@@ -272,7 +272,8 @@ static void choose_from_pool(struct agent *a)
 			if (t->switches.coordinator)
 				kept = str_is_one_of(name, coordinator_tools) ||
 				       (tool->flags & (TOOL_TASK_LIST | TOOL_COMMS)) ||
-				       is_named(getenv("CLAUDE_CODE_COORDINATOR_EXTRA_TOOLS"), tool->name);
+				       is_named(services_variable(t->services, "CLAUDE_CODE_COORDINATOR_EXTRA_TOOLS"),
+						tool->name);
 			if (kept || tool == t->answer_tool)
 				tool_set_add(&a->tools, tool);
 		}

@@ -70,14 +70,15 @@ static struct lead *lead_of(const struct agent_tree *t)
 static void lead_prepare_process(const struct lead *l, const struct options *o)
 {
 	AUTO_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	struct services *sv = l->tree->services;
 
 	if (fd >= 0)
 		(void)!write(fd, "200", 3);
-	(void)setenv("CLAUDE_CODE_TEAM_NAME", l->info.team, 1); /* for commands and hooks; not read here */
-	(void)setenv("CLAUDE_CODE_AGENT_NAME", l->info.name, 1);
-	(void)setenv("CLAUDE_CODE_AGENT_ID", o->agent_id, 1);
+	services_setenv(sv, "CLAUDE_CODE_TEAM_NAME", l->info.team); /* for commands and hooks; not read here */
+	services_setenv(sv, "CLAUDE_CODE_AGENT_NAME", l->info.name);
+	services_setenv(sv, "CLAUDE_CODE_AGENT_ID", o->agent_id);
 	if (o->agent_color)
-		(void)setenv("CLAUDE_CODE_AGENT_COLOR", o->agent_color, 1);
+		services_setenv(sv, "CLAUDE_CODE_AGENT_COLOR", o->agent_color);
 	/* Commands of this member must not be able to attach to it: it obeys its lead only. */
 	(void)prctl(PR_SET_DUMPABLE, 0);
 }
@@ -496,7 +497,7 @@ bool lead_send(struct tool_call *call)
 	if (!l || a->parent || agent_tree_record(a->tree, to))
 		return false;
 	if (l->lost) {
-		tool_call_fail(call, "The lead is gone: nobody of the team can be reached.");
+		tool_call_fail(call, "The lead is gone: no other member of the team can be reached.");
 		return true;
 	}
 	l->calls = xnew(struct lead_call, .next = l->calls, .call = call);

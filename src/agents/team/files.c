@@ -16,7 +16,7 @@
 #include "lib/io/file_at.h"
 #include "lib/base/list.h"
 
-enum { GATHER_MS = 50, MIRROR_MS = 250, RETRY_MS = 1000, FILES_WAIT_MS = 5000 };
+enum { GATHER_MS = 50, RETRY_MS = 1000, FILES_WAIT_MS = 5000 };
 
 enum job_kind { JOB_CONFIG, JOB_READ, JOB_WRITE, JOB_POST, JOB_MIRROR };
 
@@ -34,9 +34,11 @@ struct job {
 	uv_work_t work;
 	struct team_files *files;
 	enum job_kind kind;
-	char *inbox;     /* name of the member; NULL: it is about config.json */
-	struct buf text; /* to be written, or what was read */
-	struct buf bad;  /* entries that cannot be read: they go to a file of their own */
+	char *inbox;      /* name of the member; NULL: it is about config.json */
+	struct buf text;  /* to be written, or what was read */
+	struct buf bad;   /* entries that cannot be read: they go to a file of their own */
+	char *transcript; /* of the member, to be searched for ids; NULL: that was done */
+	struct map known; /* these */
 	struct dir_lock lock;
 	struct config_result config;
 	struct post *post; /* owned */
@@ -55,7 +57,6 @@ struct team_files {
 	struct timer delay;
 	struct job *job; /* runs; NULL: none */
 	bool config_due, inboxes_due, watching;
-	bool awaited;                     /* the session wants to know when its inboxes were read */
 	uv_fs_event_t *watch, *dir_watch; /* of inboxes, and of the directory with config.json; owned until closed */
 	DIR *inboxes;                     /* being drained; NULL: none are */
 	struct map learnt;                /* receivers whose transcripts were searched for ids */
@@ -98,6 +99,8 @@ static void work_read(struct job *j)
 		    file_below_read(p->config_dir, below, LARGEST_INBOX, &j->text, &j->err) < 0;
 	if (j->failed)
 		dir_lock_leave(&j->lock);
+	else if (j->transcript)
+		mail_learn_ids(j->transcript, &j->known);
 }
 
 /* Under the lock that work_read() took. */
@@ -206,6 +209,9 @@ static void job_start(struct team_files *f, enum job_kind kind, const char *inbo
 	struct job *j =
 		xnew(struct job, .files = f, .kind = kind, .inbox = inbox ? xstrdup(inbox) : NULL, .post = post);
 
+	const struct agent_record *whose = kind == JOB_READ ? agent_tree_member(f->team->tree, str_from(inbox)) : NULL;
+	if (whose && !whose->member->in_pane && whose->transcript && !map_get(&f->learnt, str_from(inbox)))
+		j->transcript = xstrdup(whose->transcript);
 	if (text) {
 		j->text = *text;
 		*text = (struct buf){ 0 };
@@ -232,6 +238,8 @@ static void job_free(struct job *j)
 		post_end(j->post, j->failed ? -1 : 0, j->err.text);
 	buf_release(&j->text);
 	buf_release(&j->bad);
+	map_release(&j->known);
+	free(j->transcript);
 	free(j->inbox);
 	free(j);
 }
@@ -288,14 +296,19 @@ static bool take_inbox(struct team_files *f, struct job *j)
 	if ((!lead && (!to || to->member->state == MEMBER_GONE)) || !str_trim(buf_str(&j->text)).n)
 		return false;
 	if (json_parse(&reader, j->text.p, j->text.n, &root, NULL) < 0 || !json_is(root, JSON_ARRAY)) {
-		say_once(f, j->inbox, "it is no JSON array, and stays as it is");
+		say_once(f, j->inbox, "not a JSON array; it stays as it is");
 		return false;
 	}
 	if (!json_first(root))
 		return false;
 	if (!map_get(&f->learnt, str_from(j->inbox))) { /* a crash may have come between both writes */
 		map_set(&f->learnt, str_from(j->inbox), f);
-		mail_learn(t, to);
+		if (to && to->member->in_pane)
+			mail_learn(t, to);
+		else if (to)
+			mail_learn_told(to, &t->sent);
+		for (const struct map_entry *e = map_next(&j->known, NULL); e; e = map_next(&j->known, e))
+			map_set(&t->sent, (struct str){ e->key, e->key_len }, t);
 	}
 	json_open(&w, '[');
 	json_open(&bad, '[');

@@ -556,7 +556,7 @@ static void on_limit(struct timer *timer)
 
 static void pane_ask_end(struct pane *p, bool suspend)
 {
-	const char *limit = getenv("CLAUDE_CODE_TEAM_TEARDOWN_PARK_TIMEOUT_MS");
+	const char *limit = services_variable(p->all->tree->services, "CLAUDE_CODE_TEAM_TEARDOWN_PARK_TIMEOUT_MS");
 	uint64_t ms = END_MS;
 
 	p->again = false;

@@ -86,6 +86,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 void mail_learn(struct team *t,
 		const struct agent_record *to);         /* ids that are in the receiver's transcript count as sent */
 void mail_learn_ids(const char *path, struct map *ids); /* of texts that were queued in a transcript */
+void mail_learn_told(const struct agent_record *to, struct map *ids);   /* of what its record has */
 void mail_learn_record(const struct agent_record *to, struct map *ids); /* of all that it got */
 void mail_write(struct buf *out, const struct mail *m);                 /* as a model sees it */
 void mail_add_attribute(struct buf *out, const char *name, struct str value);

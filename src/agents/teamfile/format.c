@@ -213,7 +213,7 @@ int inbox_mirror(struct buf *out, struct str inbox, struct str mine, struct err 
 	const struct json *root = NULL, *list;
 
 	if (str_trim(inbox).n && (json_parse(&reader, inbox.p, inbox.n, &root, err) < 0 || !json_is(root, JSON_ARRAY)))
-		return err_set(err, ERR_PARSE, "the inbox is no JSON array");
+		return err_set(err, ERR_PARSE, "the inbox is not a JSON array");
 	if (json_parse(&own, mine.p, mine.n, &list, err) < 0)
 		return -(int)err->kind;
 	json_open(&w, '[');
@@ -334,7 +334,7 @@ int inbox_add(struct buf *out, struct str inbox, const char *id, struct str entr
 	const struct json *root = NULL;
 
 	if (str_trim(inbox).n && (json_parse(&reader, inbox.p, inbox.n, &root, err) < 0 || !json_is(root, JSON_ARRAY)))
-		return err_set(err, ERR_PARSE, "the inbox is no JSON array");
+		return err_set(err, ERR_PARSE, "the inbox is not a JSON array");
 	json_open(&w, '[');
 	for (const struct json *e = root ? json_first(root) : NULL; e; e = json_next(root, e)) {
 		if (json_is(e, JSON_OBJECT) && json_str_is(json_get(e, "msg_id"), id))

@@ -3,11 +3,9 @@
 #include "lib/base/map.h"
 #include "config/settings/settings_int.h"
 
-bool env_is_on(const char *variable)
+bool env_is_on(const char *value)
 {
-	struct str value = str_from(getenv(variable));
-
-	return value.n && !str_is(value, "0") && !str_is_nocase(value, "false");
+	return value && value[0] && strcmp(value, "0") != 0 && !str_is_nocase(str_from(value), "false");
 }
 
 /* Grouped by effect */

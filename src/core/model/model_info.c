@@ -88,11 +88,13 @@ static const char *plain_name(const char *id, char *room, size_t size)
 
 	if (vendor && !str_starts(str_from(id), STR("arn:")))
 		id = vendor + 1;
-	for (size_t i = 0; i < COUNT_OF(regions); i++)
-		if (str_starts(str_from(id), str_from(regions[i]))) {
-			id += strlen(regions[i]);
+	for (size_t i = 0; i < COUNT_OF(regions); i++) {
+		size_t n = strlen(regions[i]);
+		if (!strncmp(id, regions[i], n)) {
+			id += n;
 			break;
 		}
+	}
 	if (str_starts(str_from(id), STR("anthropic.")))
 		id += strlen("anthropic.");
 	snprintf(room, size, "%s", id);
@@ -100,8 +102,9 @@ static const char *plain_name(const char *id, char *room, size_t size)
 	size_t n = strlen(room);
 	if (n > 3 && !strncmp(room + n - 3, "-v", 2))
 		room[n - 3] = '\0';
-	for (char *p = room; *p && str_starts(str_from(room), STR("claude-")); p++)
-		*p = *p == '@' || *p == '.' ? '-' : *p;
+	if (!strncmp(room, "claude-", 7))
+		for (char *p = room; (p = strpbrk(p, "@.")) != NULL;)
+			*p = '-';
 	return room;
 }
 
@@ -110,6 +113,8 @@ static void best_row(const struct model_info *list, size_t count, const char *pl
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct model_info *m = &list[i];
+		if (*m->id != *id) /* most: a turn asks three times */
+			continue;
 		size_t n = strlen(m->id), known = *best ? strlen((*best)->id) : 0;
 		if (strncmp(id, m->id, n) != 0 || (m->place && (!place || strcmp(place, m->place) != 0)))
 			continue;

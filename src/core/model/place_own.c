@@ -16,8 +16,7 @@ static int own_open(const struct provider *provider, const struct endpoint_optio
 		    struct err *err);
 
 /* What all of them have in common */
-static const struct provider own_provider = { HTTP_PLACE, .summary = "of the settings", .own_names = true,
-					      .gateway = true, .open = own_open };
+static const struct provider own_provider = { HTTP_PLACE, .own_names = true, .gateway = true, .open = own_open };
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 

@@ -70,6 +70,12 @@ const char *services_getenv(const struct services *sv, const struct settings *se
 	return value ? value : getenv(name);
 }
 
+/* From the settings, of a project only as far as they are believed; then from clients; then from the environment. */
+const char *services_variable(const struct services *sv, const char *name)
+{
+	return services_getenv(sv, sv->policy.settings, policy_env_trust(sv, &sv->policy), name);
+}
+
 void services_setenv(struct services *sv, const char *name, const char *value)
 {
 	struct variable **v = &sv->variables;
@@ -97,12 +103,9 @@ void services_free_variables(struct services *sv)
 
 enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128, MOST_PLACES = 32 };
 
-/* From the settings, of a project only as far as they are believed; then from clients; then from the environment. */
 static const char *find_variable(const void *data, const char *name)
 {
-	const struct services *sv = data;
-
-	return services_getenv(sv, sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, name);
+	return services_variable(data, name);
 }
 
 static const char *const *all_variables(const void *data)

@@ -197,7 +197,8 @@ static void persist_text(struct mapping *m)
  * the default limit. */
 static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
 {
-	uint64_t tokens = MIN(mcp_env_number("MAX_MCP_OUTPUT_TOKENS", DEFAULT_TOKENS), UINT32_MAX);
+	const struct mcp_env env = { .envp = m->call->env ? m->call->env->envp : NULL };
+	uint64_t tokens = MIN(mcp_env_number(&env, "MAX_MCP_OUTPUT_TOKENS", DEFAULT_TOKENS), UINT32_MAX);
 	struct buf *out = &m->call->result;
 	struct json_out w = json_out(&m->call->result_blocks);
 

@@ -377,7 +377,7 @@ static int read_entry(struct entry_reader *r)
 
 	if (!str_trim(name).n || memchr(name.p, '\0', name.n))
 		return entry_fail(r, "invalid_config", "it needs a name");
-	if (str_is_one_of(name, reserved))
+	if (str_is_one_of(name, reserved) || memmem(name.p, name.n, MCP_SEAL_MARK, strlen(MCP_SEAL_MARK)))
 		return entry_fail(r, "reserved_name", "this name is reserved; use another one");
 	if (!json_is(v, JSON_OBJECT))
 		return entry_fail(r, "invalid_config", "expected an object with a command, or with a type and a url");

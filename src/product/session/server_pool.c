@@ -139,7 +139,7 @@ bool session_await_servers(struct cadre_session *s)
 
 	s->servers_awaited = true;
 	if (waits)
-		mcp_selection_wait(set, servers_wait_ms(), on_settled, s);
+		mcp_selection_wait(set, servers_wait_ms(s->services), on_settled, s);
 	return waits;
 }
 
@@ -241,7 +241,7 @@ int session_answer_approval(struct cadre_session *s, const char *id, const char 
 
 	if (!a || !a->id[0] || strcmp(a->id, id) != 0)
 		return -ERR_NOT_FOUND;
-	const char *const names[] = { config->items[a->at].name, config->items[a->at].wishes };
+	const char *const names[] = { config->items[a->at].name, config->items[a->at].seal };
 	enum verdict verdict = count && answers[0] ? read_verdict(answers[0]) : NOT_NOW;
 	if (verdict == ALL)
 		status = session_store_setting(
@@ -249,17 +249,16 @@ int session_answer_approval(struct cadre_session *s, const char *id, const char 
 			&(struct settings_change){
 				.path = cadre_rules_file(s), .names = &all, .count = 1, .value = STR("true") },
 			&err);
-	if ((verdict != ALL || names[1]) && verdict != NOT_NOW && status == 0)
-		status = session_store_setting(
-			s,
-			&(struct settings_change){ .path = cadre_rules_file(s),
-						   .names = verdict == NO ? &no : &yes,
-						   .count = 1,
-						   .edit = SETTINGS_LIST_ADD,
-						   .list_kind = "a list of texts",
-						   .items = names,
-						   .item_count = verdict != NO && names[1] ? 2 : 1 },
-			&err);
+	if ((verdict != ALL || config->items[a->at].wishes) && verdict != NOT_NOW && status == 0)
+		status = session_store_setting(s,
+					       &(struct settings_change){ .path = cadre_rules_file(s),
+									  .names = verdict == NO ? &no : &yes,
+									  .count = 1,
+									  .edit = SETTINGS_LIST_ADD,
+									  .list_kind = "a list of texts",
+									  .items = names,
+									  .item_count = verdict != NO ? 2 : 1 },
+					       &err);
 	if (status < 0)
 		session_emit_error(s, "%s", err.text);
 	size_t end = verdict == NOT_NOW ? a->at : verdict == ALL ? config->count : a->at + 1;
