@@ -240,19 +240,6 @@ static void renew_head(struct agent *a, const char *effort)
 	a->query.next_endpoint = a->endpoint;
 }
 
-static void turn_model_begin(struct agent *a)
-{
-	struct turn_model *t = &a->turn_model;
-	AUTO_ARENA struct arena scratch = { 0 };
-
-	if (t->on)
-		return;
-	const char *effort = head_read(&scratch, head_now(a)->bytes).effort;
-	*t = (struct turn_model){
-		.on = true, .model = a->model, .endpoint = a->endpoint, .own_effort = arena_strdup(&a->arena, effort)
-	};
-}
-
 void agent_take_turn_model(struct agent *a, const struct skill *s)
 {
 	struct turn_model *t = &a->turn_model;
@@ -273,7 +260,14 @@ void agent_take_turn_model(struct agent *a, const struct skill *s)
 	}
 	if (!takes_model && !s->effort)
 		return;
-	turn_model_begin(a);
+	if (!a->turn_model.on) {
+		AUTO_ARENA struct arena scratch = { 0 };
+		const char *effort = head_read(&scratch, head_now(a)->bytes).effort;
+		a->turn_model = (struct turn_model){ .on = true,
+						     .model = a->model,
+						     .endpoint = a->endpoint,
+						     .own_effort = arena_strdup(&a->arena, effort) };
+	}
 	if (takes_model) {
 		a->model = id;
 		a->endpoint = endpoint;

@@ -139,16 +139,6 @@ bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, 
 	       policy_plugins_only(t->services->policy.settings, kind);
 }
 
-static bool trusts_added(const struct agent_tree *t, const char *dir)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_TRUST struct trust trust = { 0 };
-	const char *state_file;
-
-	return services_state_file(t->services, &a, &state_file, NULL) == 0 &&
-	       trust_read(&trust, state_file, NULL) == 0 && trust_has(&trust, trust_folder(&a, dir));
-}
-
 bool agent_tree_believes(const struct agent_tree *t, const struct definition *d)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -158,8 +148,13 @@ bool agent_tree_believes(const struct agent_tree *t, const struct definition *d)
 		return d->source != SOURCE_PROJECT;
 	for (size_t i = 0; i < o->add_dir_count && !path_is_inside(d->file, t->project_dir); i++) {
 		const char *dir = path_absolute(&a, t->main.cwd, str_from(o->add_dirs[i]));
-		if (path_is_inside(d->file, dir))
-			return trusts_added(t, dir);
+		if (path_is_inside(d->file, dir)) {
+			AUTO_TRUST struct trust trust = { 0 };
+			const char *state_file;
+
+			return services_state_file(t->services, &a, &state_file, NULL) == 0 &&
+			       trust_read(&trust, state_file, NULL) == 0 && trust_has(&trust, trust_folder(&a, dir));
+		}
 	}
 	return true;
 }

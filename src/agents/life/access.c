@@ -250,23 +250,11 @@ static void take_choice(struct agent *a)
 	agent_tool_limit(a);
 }
 
-/* What a coordinator has itself; all else belongs to its workers. */
-static bool agent_coordinates(const struct services *sv, const struct tool *tool)
-{
-	static const char names[] = "Agent|SendMessage|TaskStop|TaskOutput|ListAgents|Skill|AskUserQuestion|ToolSearch";
-
-	return str_is_one_of(str_from(tool->name), names) || (tool->flags & (TOOL_TASK_LIST | TOOL_COMMS)) ||
-	       is_named(services_variable(sv, "CLAUDE_CODE_COORDINATOR_EXTRA_TOOLS"), tool->name);
-}
-
-/* What the lead of a team keeps with teams.leadTools "coordinate" */
-static bool agent_leads(const struct tool *tool)
-{
-	static const char names[] = "Agent|SendMessage|ListAgents|TeamCreate|TeamDelete|TaskStop|TaskOutput|"
-				    "Read|Grep|Glob|AskUserQuestion";
-
-	return str_is_one_of(str_from(tool->name), names) || (tool->flags & TOOL_TASK_LIST);
-}
+/* What a coordinator has itself; all else belongs to its workers. And what the lead of a team keeps with teams.leadTools "coordinate" */
+static const char coordinator_tools[] =
+	"Agent|SendMessage|TaskStop|TaskOutput|ListAgents|Skill|AskUserQuestion|ToolSearch";
+static const char lead_tools[] =
+	"Agent|SendMessage|ListAgents|TeamCreate|TeamDelete|TaskStop|TaskOutput|Read|Grep|Glob|AskUserQuestion";
 
 /* Of the main agent, which has the pool if it has no definition. */
 static void choose_from_pool(struct agent *a)
@@ -278,8 +266,14 @@ static void choose_from_pool(struct agent *a)
 		tool_set_release(&a->tools);
 		for (size_t i = 0; i < t->pool.count; i++) {
 			const struct tool *tool = t->pool.tools[i];
-			bool kept = t->switches.coordinator ? agent_coordinates(t->services, tool)
-							    : !t->switches.lead_only || agent_leads(tool);
+			struct str name = str_from(tool->name);
+			bool kept = !t->switches.lead_only || str_is_one_of(name, lead_tools) ||
+				    (tool->flags & TOOL_TASK_LIST);
+			if (t->switches.coordinator)
+				kept = str_is_one_of(name, coordinator_tools) ||
+				       (tool->flags & (TOOL_TASK_LIST | TOOL_COMMS)) ||
+				       is_named(services_variable(t->services, "CLAUDE_CODE_COORDINATOR_EXTRA_TOOLS"),
+						tool->name);
 			if (kept || tool == t->answer_tool)
 				tool_set_add(&a->tools, tool);
 		}

@@ -419,19 +419,6 @@ static void tell_state(struct lead *l, bool works)
 	l->works = works;
 }
 
-/* Its lead lets only so many messages wait here. */
-static void tell_waiting(struct lead *l)
-{
-	const struct query *q = &l->tree->main.query;
-
-	if (l->waiting.n || (l->told_seen == l->seen && l->told_wait == q->notice_count))
-		return;
-	link_sendf(&l->link, "{type:'waiting', seen:%lld, seenBytes:%lld, count:%u, bytes:%zu}", (long long)l->seen,
-		   (long long)l->seen_bytes, q->notice_count, q->notice_bytes);
-	l->told_seen = l->seen;
-	l->told_wait = q->notice_count;
-}
-
 void lead_step(struct agent_tree *t, bool working)
 {
 	struct lead *l = lead_of(t);
@@ -447,7 +434,14 @@ void lead_step(struct agent_tree *t, bool working)
 		t->main.on_notice(&t->main);
 		working = true;
 	}
-	tell_waiting(l);
+	/* Its lead lets only so many messages wait here. */
+	const struct query *q = &t->main.query;
+	if (!l->waiting.n && (l->told_seen != l->seen || l->told_wait != q->notice_count)) {
+		link_sendf(&l->link, "{type:'waiting', seen:%lld, seenBytes:%lld, count:%u, bytes:%zu}",
+			   (long long)l->seen, (long long)l->seen_bytes, q->notice_count, q->notice_bytes);
+		l->told_seen = l->seen;
+		l->told_wait = q->notice_count;
+	}
 	if (can_take_mail(l) && (!l->told || working != l->works))
 		tell_state(l, working);
 	if (l->ends && l->suspend && working)
@@ -494,11 +488,6 @@ bool lead_ask(struct agent_tree *t, const struct event *e)
 	return true;
 }
 
-static void await_lead(struct lead *l, struct tool_call *call)
-{
-	l->calls = xnew(struct lead_call, .next = l->calls, .call = call);
-}
-
 bool lead_send(struct tool_call *call)
 {
 	struct agent *a = call->env->owner;
@@ -511,7 +500,7 @@ bool lead_send(struct tool_call *call)
 		tool_call_fail(call, "The lead is gone: no other member of the team can be reached.");
 		return true;
 	}
-	await_lead(l, call);
+	l->calls = xnew(struct lead_call, .next = l->calls, .call = call);
 	link_sendf(&l->link, "{type:'send', call:'%s', again:!!%d, input:%.*s}", call->id, call->again,
 		   JSON_ARG(call->input));
 	return true;
@@ -526,7 +515,7 @@ bool lead_plan(struct tool_call *call)
 		return false;
 	if (!plan_present(a, call))
 		return true;
-	await_lead(l, call);
+	l->calls = xnew(struct lead_call, .next = l->calls, .call = call);
 	link_sendf(&l->link, "{type:'plan', call:'%s', path:'%s', text:'%.*s'}", call->id, plan_path(a),
 		   STR_ARG(json_str(json_get(call->input, "plan"), &call->arena)));
 	return true;
@@ -564,18 +553,6 @@ void lead_dismiss(struct agent_tree *t)
 		l->dismissed = true;
 }
 
-/* The server of panes outside the user's tmux leaves its socket file; its lead would have removed it. */
-static void remove_server_socket(const struct lead *l)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct str path = str_from(getenv("TMUX") ? getenv("TMUX") : "");
-	const char *own = arena_printf(&a, "/cadre-%.8s", l->tree->services->options.parent_session_id);
-
-	path = str_cut(&path, ',');
-	if (l->lost && str_ends(path, str_from(own)))
-		(void)unlink(arena_str(&a, path).p);
-}
-
 void lead_close(struct agent_tree *t)
 {
 	struct lead *l = lead_of(t);
@@ -584,7 +561,13 @@ void lead_close(struct agent_tree *t)
 		return;
 	timer_stop(t->services->loop, &l->alone);
 	link_sendf(&l->link, "{type:'bye', how:'%s'}", l->dismissed ? "hook" : l->leaving ? "end" : "user");
-	remove_server_socket(l);
+	/* The server of panes outside the user's tmux leaves its socket file; its lead would have removed it. */
+	AUTO_ARENA struct arena a = { 0 };
+	struct str path = str_from(getenv("TMUX") ? getenv("TMUX") : "");
+	const char *own = arena_printf(&a, "/cadre-%.8s", l->tree->services->options.parent_session_id);
+	path = str_cut(&path, ',');
+	if (l->lost && str_ends(path, str_from(own)))
+		(void)unlink(arena_str(&a, path).p);
 	if (l->lost)
 		lead_close_pane();
 	link_close(&l->link);

@@ -223,25 +223,20 @@ void agent_spawn_here(struct agent_record *record, struct tool_call *call, const
 }
 
 /* One that this very call had started before a crash. */
-static struct agent_record *started_by(const struct agent *parent, const char *call_id)
+struct agent_record *agent_started_by_call(const struct agent *parent, const struct tool_call *call)
 {
 	const struct agent_tree *t = parent->tree;
 
 	for (struct agent_record *record = t->restored_count ? t->records : NULL; record; record = record->next)
-		if (!strcmp(record->tool_use_id, call_id) && !strcmp(record->parent_id, parent->who.id))
+		if (!strcmp(record->tool_use_id, call->id) && !strcmp(record->parent_id, parent->who.id))
 			return record;
 	return NULL;
-}
-
-bool agent_started_by_call(const struct agent *parent, const struct tool_call *call)
-{
-	return started_by(parent, call->id);
 }
 
 void agent_spawn(struct agent *parent, const struct spawn_request *request, struct tool_call *call)
 {
 	AUTO_BUF struct buf why = { 0 };
-	struct agent_record *earlier = started_by(parent, call->id);
+	struct agent_record *earlier = agent_started_by_call(parent, call);
 
 	if (earlier)
 		agent_resume(earlier, parent, call);

@@ -25,7 +25,8 @@ struct spawn_request {
 void agent_spawn(struct agent *parent, const struct spawn_request *request, struct tool_call *call);
 /* A member that was to live in a pane starts in this process. note: why, for the result. */
 void agent_spawn_here(struct agent_record *record, struct tool_call *call, const char *note);
-bool agent_started_by_call(const struct agent *parent, const struct tool_call *call); /* before a crash */
+/* By this call before a crash; NULL: none */
+struct agent_record *agent_started_by_call(const struct agent *parent, const struct tool_call *call);
 struct skill;
 /* context: fork. Starts a child with this text as its task; takes call as agent_spawn() does. */
 void skill_use_fork(struct agent *a, const struct skill *skill, struct str text, struct tool_call *call);

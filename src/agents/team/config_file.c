@@ -14,18 +14,6 @@ enum { LONGEST_PROMPT = 4000 };
 
 /* ---- the text of config.json --------------------------------------------------------------------------------------- */
 
-static void put_process(struct json_out *w, int64_t claimed_ms)
-{
-	AUTO_BUF struct buf space = { 0 };
-	char host[256] = "", link[64] = "";
-
-	(void)gethostname(host, sizeof host - 1);
-	(void)!readlink("/proc/self/ns/pid", link, sizeof link - 1);
-	buf_addf(&space, "%s#%s", host, link);
-	json_putf(w, "leadProcess:{pid:%d, pidSpace:'%s', claimedAt:%lld, procStart:'%llu'}", (int)getpid(), space.p,
-		  (long long)claimed_ms, (unsigned long long)process_start(getpid()));
-}
-
 static void put_member(struct json_out *w, const struct team *t, const struct agent_record *r)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -50,8 +38,16 @@ void config_write(const struct team *t, bool alive, struct buf *out)
 
 	json_putf(&w, "{name:'%s', description?:'%s', createdAt:%lld, leadAgentId:'%s', leadSessionId:'%s'", t->name,
 		  t->description, (long long)t->created_ms, lead_id, t->tree->session_id);
-	if (alive)
-		put_process(&w, t->created_ms);
+	if (alive) {
+		AUTO_BUF struct buf space = { 0 };
+		char host[256] = "", link[64] = "";
+
+		(void)gethostname(host, sizeof host - 1);
+		(void)!readlink("/proc/self/ns/pid", link, sizeof link - 1);
+		buf_addf(&space, "%s#%s", host, link);
+		json_putf(&w, "leadProcess:{pid:%d, pidSpace:'%s', claimedAt:%lld, procStart:'%llu'}", (int)getpid(),
+			  space.p, (long long)t->created_ms, (unsigned long long)process_start(getpid()));
+	}
 	json_putf(&w, "cadre:{version:1}, members:[{agentId:'%s', name:'%s', agentType:'%s', joinedAt:%lld", lead_id,
 		  TEAM_LEAD, t->agent_type ? t->agent_type : TEAM_LEAD, (long long)t->created_ms);
 	json_putf(&w, "tmuxPaneId:'leader', cwd:'%s', subscriptions:[], backendType:'in-process'}", t->tree->main.cwd);

@@ -103,28 +103,20 @@ static void work_read(struct job *j)
 		mail_learn_ids(j->transcript, &j->known);
 }
 
-/* Beside the inbox, under a name that is not of an inbox */
-static void keep_bad_entries(struct job *j, struct arena *a)
-{
-	const struct team_place *p = &j->files->place;
-
-	for (unsigned n = 1; n < 1000; n++) {
-		const char *below = arena_printf(a, "%s/inboxes/%s.rejected-%u.json", p->below, j->inbox, n);
-		if (file_exists(arena_printf(a, "%s/%s", p->config_dir, below)))
-			continue;
-		(void)team_place_write(p, below, buf_str(&j->bad), &j->err);
-		return;
-	}
-}
-
 /* Under the lock that work_read() took. */
 static void work_write(struct job *j)
 {
 	const struct team_files *f = j->files;
 	AUTO_ARENA struct arena a = { 0 };
 
-	if (j->bad.n && !f->closed)
-		keep_bad_entries(j, &a);
+	/* Bad entries go beside the inbox, under a name that is not of an inbox. */
+	for (unsigned n = 1; j->bad.n && !f->closed && n < 1000; n++) {
+		const char *below = arena_printf(&a, "%s/inboxes/%s.rejected-%u.json", f->place.below, j->inbox, n);
+		if (file_exists(arena_printf(&a, "%s/%s", f->place.config_dir, below)))
+			continue;
+		(void)team_place_write(&f->place, below, buf_str(&j->bad), &j->err);
+		break;
+	}
 	if (!f->closed && dir_lock_is_ours(&j->lock))
 		(void)team_place_write(&f->place, arena_printf(&a, "%s/inboxes/%s.json", f->place.below, j->inbox),
 				       buf_str(&j->text), &j->err);

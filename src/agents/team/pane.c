@@ -331,19 +331,6 @@ static void on_version(struct child *c, int status)
 	pane_start_next(p->all);
 }
 
-static void pane_start_now(struct pane *p)
-{
-	struct agent_member *m = p->record->member;
-	struct err err = { 0 };
-
-	m->pane[0] = '\0';
-	m->pid = m->pid_start = 0;
-	p->up = p->left = p->termed = p->late = p->by_user = p->by_hook = false;
-	timer_start(p->all->tree->services->loop, &p->limit, p->all->start_ms);
-	if ((p->all->version ? tmux_make_pane(p, on_started, &err) : tmux_ask_version(p, on_version, &err)) < 0)
-		pane_start_failed(p, err.text);
-}
-
 void pane_start_next(struct panes *all)
 {
 	struct pane *next = NULL;
@@ -354,8 +341,18 @@ void pane_start_next(struct panes *all)
 		if (p->state == PANE_STARTS && !p->job && !next)
 			next = p;
 	}
-	if (next)
-		pane_start_now(next);
+	if (next) {
+		struct agent_member *m = next->record->member;
+		struct err err = { 0 };
+
+		m->pane[0] = '\0';
+		m->pid = m->pid_start = 0;
+		next->up = next->left = next->termed = next->late = next->by_user = next->by_hook = false;
+		timer_start(next->all->tree->services->loop, &next->limit, next->all->start_ms);
+		if ((next->all->version ? tmux_make_pane(next, on_started, &err)
+					: tmux_ask_version(next, on_version, &err)) < 0)
+			pane_start_failed(next, err.text);
+	}
 }
 
 void pane_start(struct pane *p)

@@ -174,28 +174,6 @@ static void on_send(struct pane *p, const struct json *line)
 		tool_call_reject(call, "There is no such receiver in the team.");
 }
 
-static void on_assign(struct pane *p, const struct json *line)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const char *owner = json_cstr(json_get(line, "owner"), &a), *change = json_cstr(json_get(line, "change"), &a);
-	struct todo_info task = { json_cstr(json_get(line, "id"), &a), json_cstr(json_get(line, "subject"), &a),
-				  json_cstr(json_get(line, "description"), &a) };
-
-	if (p->all->tree->team && owner && change && task.id && task.subject)
-		team_assign(p->all->tree->team, owner, &task, p->record->name, change, true);
-}
-
-static void on_plan(struct pane *p, const struct json *line)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct err err = { 0 };
-	const char *call = json_cstr(json_get(line, "call"), &a), *path = json_cstr(json_get(line, "path"), &a);
-	int status = team_put_plan(p->record, call, path, json_str(json_get(line, "text"), &a), &err);
-
-	link_sendf(&p->link, "{type:'planned', call:'%s', error?:'%s', request?:'%s'}", call,
-		   status < 0 ? err.text : NULL, status < 0 ? NULL : p->record->member->plan);
-}
-
 void pane_approve_plan(struct agent_record *to, bool approve)
 {
 	struct pane *p = pane_of(to);
@@ -345,9 +323,22 @@ static void on_member_line(struct link *l, const struct json *line)
 	} else if (json_str_is(type, "ask")) {
 		pane_ask_host(p, line);
 	} else if (json_str_is(type, "assign")) {
-		on_assign(p, line);
+		AUTO_ARENA struct arena a = { 0 };
+		const char *owner = json_cstr(json_get(line, "owner"), &a),
+			   *change = json_cstr(json_get(line, "change"), &a);
+		struct todo_info task = { json_cstr(json_get(line, "id"), &a), json_cstr(json_get(line, "subject"), &a),
+					  json_cstr(json_get(line, "description"), &a) };
+
+		if (p->all->tree->team && owner && change && task.id && task.subject)
+			team_assign(p->all->tree->team, owner, &task, p->record->name, change, true);
 	} else if (json_str_is(type, "plan")) {
-		on_plan(p, line);
+		AUTO_ARENA struct arena a = { 0 };
+		struct err err = { 0 };
+		const char *call = json_cstr(json_get(line, "call"), &a), *path = json_cstr(json_get(line, "path"), &a);
+		int status = team_put_plan(p->record, call, path, json_str(json_get(line, "text"), &a), &err);
+
+		link_sendf(&p->link, "{type:'planned', call:'%s', error?:'%s', request?:'%s'}", call,
+			   status < 0 ? err.text : NULL, status < 0 ? NULL : p->record->member->plan);
 	} else if (json_str_is(type, "bye")) {
 		p->left = true;
 		p->by_user = json_str_is(json_get(line, "how"), "user");

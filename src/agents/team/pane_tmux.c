@@ -81,18 +81,6 @@ static void add_tmux(struct words *w, const struct panes *all, struct arena *a)
 	add_word(w, arena_printf(a, "cadre-%.8s", all->tree->session_id));
 }
 
-/* The part of the window that was divided least. */
-static struct pane *pane_to_divide(const struct panes *all)
-{
-	struct pane *best = NULL;
-
-	for (struct pane *p = all->first; p; p = p->next)
-		if (p->state == PANE_RUNS && process_start(p->record->member->pid) &&
-		    (!best || p->splits < best->splits))
-			best = p;
-	return best;
-}
-
 static void add_member_command(struct words *w, const struct pane *p, struct arena *a)
 {
 	const struct agent_record *r = p->record;
@@ -183,9 +171,14 @@ int tmux_make_pane(struct pane *p, tmux_done_fn *done, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct panes *all = p->all;
-	struct pane *beside = pane_to_divide(all);
+	struct pane *beside = NULL;
 	struct words w = { 0 };
 
+	/* Beside the part of the window that was divided least */
+	for (struct pane *each = all->first; each; each = each->next)
+		if (each->state == PANE_RUNS && process_start(each->record->member->pid) &&
+		    (!beside || each->splits < beside->splits))
+			beside = each;
 	add_tmux(&w, all, &a);
 	if (p->in_window)
 		add_words(&w, all->own_server ? WORDS("new-window", "-d", "-n", p->record->name, "-t", "cadre:")

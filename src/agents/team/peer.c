@@ -252,17 +252,12 @@ enum peer_fate peer_receive(struct agent_tree *t, struct peer_box *box, struct s
 
 /* ---- who lives ----------------------------------------------------------------------------------------------------------- */
 
-static const char *entry_path(const struct agent_tree *t, struct arena *a)
-{
-	return arena_printf(a, "%s/sessions/%d.json", t->config_dir, getpid());
-}
-
 int peer_register(struct agent_tree *t, const char *address, bool busy, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct json_out w = json_out(&text);
-	const char *path = entry_path(t, &a);
+	const char *path = arena_printf(&a, "%s/sessions/%d.json", t->config_dir, getpid());
 
 	json_putf(&w,
 		  "{pid:%d, sessionId:'%s', cwd:'%s', procStart:'%llu', version:'%s', peerProtocol:1, peerFeatures:[]",
@@ -285,7 +280,7 @@ void peer_unregister(const struct agent_tree *t)
 	AUTO_ARENA struct arena a = { 0 };
 
 	if (t->peer_address)
-		(void)unlink(entry_path(t, &a));
+		(void)unlink(arena_printf(&a, "%s/sessions/%d.json", t->config_dir, getpid()));
 }
 
 /* An entry counts if its process lives: pids are used again. */

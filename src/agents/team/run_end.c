@@ -55,14 +55,6 @@ static void on_idle_hooks(void *data, const struct hook_outcome *outcome)
 	agent_step_done(a, NULL);
 }
 
-static int run_idle_hooks(struct agent *a)
-{
-	a->hook_batch =
-		agent_run_hooksf(a, HOOK_TEAMMATE_IDLE, NULL, on_idle_hooks, a, "{teammate_name:'%s', team_name:'%s'}",
-				 a->record->name, a->record->member->team);
-	return a->hook_batch ? STEP_TAKES_TIME : 0;
-}
-
 static int run_task_hooks(struct agent *a);
 
 static void on_task_hooks(void *data, const struct hook_outcome *outcome)
@@ -87,8 +79,12 @@ static int run_task_hooks(struct agent *a)
 	const char *task[3];
 
 	if (!a->tree->todo_dir || !agent_has_hooks(a, &spec) ||
-	    !a->tree->kit->task_at(a->tree->todo_dir, a->record->name, a->record->member->tasks_shown, &arena, task))
-		return run_idle_hooks(a);
+	    !a->tree->kit->task_at(a->tree->todo_dir, a->record->name, a->record->member->tasks_shown, &arena, task)) {
+		a->hook_batch = agent_run_hooksf(a, HOOK_TEAMMATE_IDLE, NULL, on_idle_hooks, a,
+						 "{teammate_name:'%s', team_name:'%s'}", a->record->name,
+						 a->record->member->team);
+		return a->hook_batch ? STEP_TAKES_TIME : 0;
+	}
 	json_addf(&fields,
 		  "{task_id:'%s', task_subject:'%s', task_description:'%s', teammate_name:'%s', team_name:'%s'}",
 		  task[0], task[1], task[2], a->record->name, a->record->member->team);
@@ -458,15 +454,6 @@ static int tell_member(struct agent_record *r, const char *id, struct str text, 
 
 /* ---- after a crash -------------------------------------------------------------------------------------------------- */
 
-static bool owes_tasks(const struct agent_record *r)
-{
-	AUTO_BUF struct buf tasks = { 0 };
-
-	if (agent_tree_member(r->tree, str_from(r->name)) == r)
-		(void)team_tasks_of(r->tree, r->name, &tasks);
-	return tasks.n;
-}
-
 struct member_load {
 	struct member_job job;
 	bool told;      /* the lead has the end of its last run */
@@ -561,8 +548,11 @@ static void member_restore(struct agent_record *r, const struct map *delivered)
 
 	r->restored = false;
 	if (!ours || m->state == MEMBER_GONE) {
+		AUTO_BUF struct buf tasks = { 0 };
 		m->state = MEMBER_GONE;
-		if (ours && owes_tasks(r)) /* a kill came between its end and their release */
+		if (ours && agent_tree_member(tree, str_from(r->name)) == r)
+			(void)team_tasks_of(tree, r->name, &tasks);
+		if (tasks.n) /* a kill came between its end and their release */
 			release_tasks(t, r, false);
 		return;
 	}

@@ -57,19 +57,6 @@ void team_describe(const struct team *t, struct buf *out)
 	}
 }
 
-/* "#1 first, #3 third": what it owns and has not completed */
-static void add_owned(struct buf *out, const struct agent_tree *tree, const char *name)
-{
-	AUTO_BUF struct buf tasks = { 0 };
-
-	if (!team_tasks_of(tree, name, &tasks))
-		return;
-	for (struct str rest = str_trim(buf_str(&tasks)); rest.p;) {
-		struct str line = str_cut(&rest, '\n'), number = str_cut(&line, ' ');
-		buf_addf(out, " · owns " STR_FMT, STR_ARG(number));
-	}
-}
-
 static void add_listed(struct buf *out, const struct agent_record *r, int64_t now)
 {
 	const struct agent_member *m = r->member;
@@ -85,8 +72,12 @@ static void add_listed(struct buf *out, const struct agent_record *r, int64_t no
 	uint32_t unread = m && r->live ? r->live->query.notice_count : m ? m->unread : 0;
 	if (unread)
 		buf_addf(out, " · %u unread", unread);
-	if (m)
-		add_owned(out, r->tree, r->name);
+	AUTO_BUF struct buf tasks = { 0 };
+	bool owns = m && team_tasks_of(r->tree, r->name, &tasks);
+	for (struct str rest = str_trim(buf_str(&tasks)); owns && rest.p;) {
+		struct str line = str_cut(&rest, '\n'), number = str_cut(&line, ' ');
+		buf_addf(out, " · owns " STR_FMT, STR_ARG(number));
+	}
 	if (idle) {
 		buf_addstr(out, " · last active ");
 		buf_addspan(out, now - m->active_ms);
@@ -213,19 +204,6 @@ static void use_todos(struct team *t, const char *dir)
 	tree->main.env.todo_dir = dir;
 }
 
-/* Other programs look for the list, and for the file that they lock in it, from the beginning. */
-static void make_task_list(const struct agent_tree *tree)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct err ignored = { 0 };
-
-	if (!tree->todo_dir || !tree->session_dir || file_make_dirs(tree->todo_dir, 0700, &ignored) < 0)
-		return;
-	AUTO_CLOSE int fd =
-		open(arena_printf(&a, "%s/.lock", tree->todo_dir), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	(void)fd;
-}
-
 /* A list that never had a task leaves nothing behind. */
 static void drop_empty_list(const struct agent_tree *tree)
 {
@@ -326,7 +304,13 @@ int team_create(struct agent_tree *tree, const char *name, const char *descripti
 		return -(int)err->kind;
 	}
 	crash_point(team_recorded);
-	make_task_list(tree);
+	/* Other programs look for the list, and for the file that they lock in it, from the beginning. */
+	if (tree->todo_dir && tree->session_dir && file_make_dirs(tree->todo_dir, 0700, NULL) == 0) {
+		AUTO_ARENA struct arena a = { 0 };
+		AUTO_CLOSE int fd = open(arena_printf(&a, "%s/.lock", tree->todo_dir),
+					 O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		(void)fd;
+	}
 	team_files_changed(t->files);
 	return 0;
 }

@@ -74,14 +74,6 @@ static void put_unknown(struct json_out *w, const struct json *ours, const struc
 	}
 }
 
-static void put_known(struct json_out *w, const struct json *ours, struct arena *a)
-{
-	for (struct json_member m = json_members(ours); m.key; m = json_member_next(ours, m)) {
-		json_key_str(w, json_str(m.key, a));
-		json_put_raw(w, json_raw(m.value));
-	}
-}
-
 static bool member_is(const struct json *e, struct str name, struct arena *a)
 {
 	struct str its = json_str(json_get(e, "name"), a);
@@ -110,7 +102,10 @@ static void put_members(struct json_out *w, const struct json *ours, const struc
 	for (const struct json *e = json_first(ours); e; e = json_next(ours, e)) {
 		const struct json *same = find_member(theirs, next, json_str(json_get(e, "name"), a), a);
 		json_open(w, '{');
-		put_known(w, e, a);
+		for (struct json_member m = json_members(e); m.key; m = json_member_next(e, m)) {
+			json_key_str(w, json_str(m.key, a));
+			json_put_raw(w, json_raw(m.value));
+		}
 		put_unknown(w, e, same, a);
 		json_close(w);
 		next = same ? json_next(theirs, same) : next;

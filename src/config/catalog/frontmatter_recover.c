@@ -153,15 +153,10 @@ static bool read_as_yaml(struct fm_reader *r, const struct chunk *c, struct str 
 	return false;
 }
 
-static struct str value_of(const struct chunk *c)
-{
-	return str_between(c->key.value.p, c->text.p + c->text.n);
-}
-
 /* Whether all that follows the key is lines `- item`. */
 static bool is_item_list(const struct chunk *c)
 {
-	struct str rest = value_of(c);
+	struct str rest = str_between(c->key.value.p, c->text.p + c->text.n);
 	bool any = str_trim(str_cut(&rest, '\n')).n > 0;
 
 	if (any || !rest.p)
@@ -184,7 +179,7 @@ static void read_as_items(struct fm_reader *r, const struct chunk *c)
 
 	buf_clear(&r->json);
 	json_open(&w, '[');
-	for (struct str rest = value_of(c); rest.p;) {
+	for (struct str rest = str_between(c->key.value.p, c->text.p + c->text.n); rest.p;) {
 		AUTO_BUF struct buf item = { 0 };
 		struct str line = str_trim(str_cut(&rest, '\n'));
 		if (!line.n)
@@ -201,7 +196,7 @@ static void read_as_items(struct fm_reader *r, const struct chunk *c)
 static void read_as_words(struct fm_reader *r, const struct chunk *c)
 {
 	AUTO_BUF struct buf words = { 0 };
-	struct str value = value_of(c);
+	struct str value = str_between(c->key.value.p, c->text.p + c->text.n);
 	struct str rest = value, first = str_cut(&rest, '\n');
 
 	/* Fields such as model are words of one line; prose that follows them belongs to something else. */

@@ -86,19 +86,6 @@ static uint64_t chain_limit_ms(const struct credential *c)
 enum { AWS_ID, AWS_SECRET, AWS_SESSION, AWS_END, AWS_VALUES };
 static const char *const aws_values[AWS_VALUES] = { "AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration" };
 
-/* The text of the first XML element of that name; empty: there is none. */
-static struct str element_of(struct str xml, const char *name)
-{
-	char open[40], close[40];
-
-	snprintf(open, sizeof open, "<%s>", name);
-	snprintf(close, sizeof close, "</%s>", name);
-	const char *from = memmem(xml.p, xml.n, open, strlen(open));
-	from = from ? from + strlen(open) : NULL;
-	const char *to = from ? memmem(from, (size_t)(xml.p + xml.n - from), close, strlen(close)) : NULL;
-	return to ? str_trim((struct str){ from, (size_t)(to - from) }) : STR("");
-}
-
 /* The answer of a command, a container, an instance, STS or single sign-on; awsCredentialExport may put it under Credentials. */
 static void after_keys(struct credential *c, const char *failed, struct str output)
 {
@@ -122,8 +109,17 @@ static void after_keys(struct credential *c, const char *failed, struct str outp
 		char small[32];
 		snprintf(small, sizeof small, "%c%s", name[0] | 32, name + 1);
 		values[i] = json_str(json_get(root, json_get(root, name) ? name : small), &a);
-		if (!root)
-			values[i] = element_of(output, name);
+		if (!root) { /* the text of the first XML element of that name */
+			char open[40], close[40];
+
+			snprintf(open, sizeof open, "<%s>", name);
+			snprintf(close, sizeof close, "</%s>", name);
+			const char *from = memmem(output.p, output.n, open, strlen(open));
+			from = from ? from + strlen(open) : NULL;
+			const char *to =
+				from ? memmem(from, (size_t)(output.p + output.n - from), close, strlen(close)) : NULL;
+			values[i] = to ? str_trim((struct str){ from, (size_t)(to - from) }) : STR("");
+		}
 	}
 	if (!values[AWS_SESSION].n)
 		values[AWS_SESSION] = json_str(json_get(root, "Token"), &a);

@@ -280,11 +280,6 @@ static bool any_has(struct texts texts, struct str part)
 	return false;
 }
 
-static bool in_range(const struct range *r, uint64_t value)
-{
-	return value >= r->from && value <= r->to;
-}
-
 static bool condition_holds(const struct asking *a, const struct condition *c)
 {
 	struct arena *arena = &a->engine->scratch;
@@ -296,7 +291,7 @@ static bool condition_holds(const struct asking *a, const struct condition *c)
 	case CONDITION_MODEL:
 		return str_eq(a->request->model, c->text);
 	case CONDITION_TURN:
-		return in_range(&c->range, a->request->turn);
+		return a->request->turn >= c->range.from && a->request->turn <= c->range.to;
 	case CONDITION_CONTAINS:
 		return any_has(request_texts(a->request, c->source, arena), c->text);
 	case CONDITION_LACKS:
@@ -346,7 +341,7 @@ static bool rule_matches(struct asking *a, const struct rule *rule)
 		if (!take_capture(a, c))
 			return false;
 	a->n = ++a->engine->rules[rule->index].seen;
-	if (rule->nth.from && !in_range(&rule->nth, a->n))
+	if (rule->nth.from && (a->n < rule->nth.from || a->n > rule->nth.to))
 		return false;
 	if (rule->every && a->n % rule->every)
 		return false;

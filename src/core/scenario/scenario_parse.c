@@ -242,16 +242,11 @@ int parse_fail(const struct parser *p, struct err *err, const char *fmt, ...)
 	return err_set(err, ERR_PARSE, "%s:%u: %s", p->name, p->line, text);
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 static void skip_bytes(struct parser *p, size_t n)
 {
 	p->rest.p += n;
 	p->rest.n -= n;
-	while (p->rest.n && is_blank(p->rest.p[0])) {
+	while (p->rest.n && (p->rest.p[0] == ' ' || p->rest.p[0] == '\t')) {
 		p->rest.p++;
 		p->rest.n--;
 	}
@@ -262,7 +257,7 @@ struct str take_word(struct parser *p)
 	struct str word = p->rest;
 
 	word.n = 0;
-	while (word.n < p->rest.n && !is_blank(p->rest.p[word.n]))
+	while (word.n < p->rest.n && !char_in(p->rest.p[word.n], " \t"))
 		word.n++;
 	skip_bytes(p, word.n);
 	return word;
@@ -401,7 +396,7 @@ static int take_block(struct parser *p, struct str word, struct str *ret, struct
 		return parse_fail(p, err, "the block <<" STR_FMT " is not closed", STR_ARG(word));
 
 	struct str indent = { end.p, 0 };
-	while (is_blank(end.p[indent.n]))
+	while (end.p[indent.n] == ' ' || end.p[indent.n] == '\t')
 		indent.n++;
 	for (;;) {
 		struct str line = str_cut(&p->text, '\n');

@@ -12,11 +12,6 @@ struct version {
 
 /* ---- reading ---- */
 
-static bool is_any(struct str s)
-{
-	return str_is(s, "x") || str_is(s, "X") || str_is(s, "*");
-}
-
 static struct str cut_tail(struct str *s, char c)
 {
 	const char *at = s->n ? memchr(s->p, c, s->n) : NULL;
@@ -45,8 +40,8 @@ static bool read_version(struct str s, struct version *ret)
 		struct str part = str_cut(&s, '.');
 		if (n == PARTS)
 			return false;
-		any = any || is_any(part);
-		if (!is_any(part) && !str_to_u64(part, &v.part[n]))
+		any = any || str_is_one_of(part, "x|X|*");
+		if (!str_is_one_of(part, "x|X|*") && !str_to_u64(part, &v.part[n]))
 			return false;
 		v.given += !any;
 	}
@@ -57,11 +52,6 @@ static bool read_version(struct str s, struct version *ret)
 }
 
 /* ---- comparing ---- */
-
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 /* A release comes after its pre-releases. */
 static int compare_tags(struct str a, struct str b)
@@ -77,11 +67,11 @@ static int compare_tags(struct str a, struct str b)
 		bool y_is_number = str_to_u64(y, &y_number);
 		int order = y_is_number - x_is_number; /* numbers come first */
 		if (!order && x_is_number)
-			order = compare_numbers(x_number, y_number);
+			order = (x_number > y_number) - (x_number < y_number);
 		else if (!order)
 			order = memcmp(x.p, y.p, MIN(x.n, y.n));
 		if (!order && !x_is_number)
-			order = compare_numbers(x.n, y.n);
+			order = (x.n > y.n) - (x.n < y.n);
 		if (order)
 			return order;
 	}
@@ -92,7 +82,7 @@ static int compare_versions(const struct version *a, const struct version *b)
 {
 	for (int i = 0; i < PARTS; i++)
 		if (a->part[i] != b->part[i])
-			return compare_numbers(a->part[i], b->part[i]);
+			return (a->part[i] > b->part[i]) - (a->part[i] < b->part[i]);
 	return compare_tags(a->pre, b->pre);
 }
 
@@ -250,7 +240,7 @@ bool version_fits(struct str version, struct str range)
 	struct check c = { .version = &v };
 
 	range = str_trim(range);
-	if (!range.n || is_any(range))
+	if (!range.n || str_is_one_of(range, "x|X|*"))
 		return true;
 	if (!read_version(version, &v) || v.given < PARTS)
 		return false;

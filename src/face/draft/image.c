@@ -71,19 +71,6 @@ bool image_head_of(struct str b, struct image_head *ret_head)
 	return str_starts(b, STR("%PDF-"));
 }
 
-/* The part behind file:// is percent-encoded, with or without this machine's name */
-static void decode_url(struct buf *path)
-{
-	struct str s = str_tail(buf_str(path), sizeof "file://" - 1);
-	AUTO_BUF struct buf out = { 0 };
-	const char *slash = memchr(s.p, '/', s.n);
-
-	s = slash ? str_tail(s, (size_t)(slash - s.p)) : STR("");
-	percent_decode(&out, s);
-	buf_clear(path);
-	buf_append(path, buf_str(&out));
-}
-
 bool image_next_path(struct str *rest, struct buf *ret_path)
 {
 	struct str s = str_trim(*rest);
@@ -100,8 +87,16 @@ bool image_next_path(struct str *rest, struct buf *ret_path)
 			buf_addch(ret_path, s.p[i]);
 	}
 	*rest = str_tail(s, i);
-	if (str_starts(buf_str(ret_path), STR("file://")))
-		decode_url(ret_path);
+	if (str_starts(buf_str(ret_path), STR("file://"))) {
+		/* What follows is percent-encoded, with or without this machine's name. */
+		struct str url = str_tail(buf_str(ret_path), sizeof "file://" - 1);
+		AUTO_BUF struct buf out = { 0 };
+		const char *slash = memchr(url.p, '/', url.n);
+
+		percent_decode(&out, slash ? str_tail(url, (size_t)(slash - url.p)) : STR(""));
+		buf_clear(ret_path);
+		buf_append(ret_path, buf_str(&out));
+	}
 	struct str path = buf_str(ret_path);
 	return !quote && path.n && path.n < 4096 && !memchr(path.p, '\0', path.n) &&
 	       (path.p[0] == '/' || path.p[0] == '~' || memchr(path.p, '.', path.n));

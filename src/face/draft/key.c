@@ -36,15 +36,6 @@ void keys_clean_paste(struct buf *raw, struct buf *out)
 	utf8_add_repaired(out, buf_str(raw));
 }
 
-static struct str paste_text(struct keys *k)
-{
-	AUTO_BUF struct buf raw = k->pasted;
-
-	k->pasted = (struct buf){ 0 };
-	keys_clean_paste(&raw, &k->pasted);
-	return buf_str(&k->pasted);
-}
-
 static size_t feed_paste(struct keys *k, const char *p, size_t n, struct key *ret)
 {
 	const size_t end_n = sizeof PASTE_END - 1;
@@ -64,7 +55,10 @@ static size_t feed_paste(struct keys *k, const char *p, size_t n, struct key *re
 				continue;
 			k->pasting = false;
 			k->paste_end_n = 0;
-			*ret = (struct key){ .code = KEY_PASTE, .text = paste_text(k) };
+			AUTO_BUF struct buf raw = k->pasted;
+			k->pasted = (struct buf){ 0 };
+			keys_clean_paste(&raw, &k->pasted);
+			*ret = (struct key){ .code = KEY_PASTE, .text = buf_str(&k->pasted) };
 			return i;
 		}
 		paste_add(k, PASTE_END, k->paste_end_n); /* it was not the end: part of the text */

@@ -160,11 +160,6 @@ static bool simple_command(struct vim *v, struct draft *d, struct str m, size_t 
 	}
 }
 
-static bool is_simple(char c)
-{
-	return char_in(c, "iIaAoOxXsDCSYpPr~J");
-}
-
 static void command_done(struct vim *v, struct str m, size_t count, bool counted)
 {
 	v->change_count = counted ? count : 0;
@@ -224,7 +219,7 @@ static enum parsed parse_command(struct str m, char *ret_operator, struct str *r
 	}
 	if (m.p[0] == 'r')
 		return m.n < 2 ? PARSED_MORE : PARSED_WHOLE;
-	if (is_simple(m.p[0]) || char_in(m.p[0], "uvV./"))
+	if (char_in(m.p[0], "iIaAoOxXsDCSYpPr~J") || char_in(m.p[0], "uvV./"))
 		return PARSED_WHOLE;
 	return parse_motion(m, false, &n);
 }
@@ -265,7 +260,7 @@ static enum vim_result normal_command(struct vim *v, struct draft *d, struct str
 		v->wants = false;
 		if (op != 'y')
 			command_done(v, str_tail(command, (size_t)(m.p - 1 - command.p)), count, counted);
-	} else if (op || !is_simple(m.p[0])) {
+	} else if (op || !char_in(m.p[0], "iIaAoOxXsDCSYpPr~J")) {
 		bool found = vim_motion(v, d, m, count, counted, op, &r);
 		if (!found && op && char_in(m.p[0], "bB"))
 			d->cursor = r.to; /* it went as far as there is text */

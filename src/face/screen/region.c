@@ -90,15 +90,6 @@ static void update_row(struct region *r, size_t i, const struct styled *to, stru
 		buf_addstr(out, "\033[K");
 }
 
-static void swap_row(struct styled *a, struct styled *b)
-{
-	struct styled old = *a;
-
-	*a = *b;
-	*b = old;
-	styled_clear(b);
-}
-
 void region_draw(struct region *r, struct styled *rows, size_t count, size_t row, unsigned column, struct str above,
 		 struct buf *out)
 {
@@ -129,7 +120,11 @@ void region_draw(struct region *r, struct styled *rows, size_t count, size_t row
 		} else if (!styled_equal(&rows[i], &r->shown[i])) {
 			update_row(r, i, &rows[i], out);
 		}
-		swap_row(&r->shown[i], &rows[i]);
+		struct styled old = r->shown[i];
+
+		r->shown[i] = rows[i];
+		rows[i] = old;
+		styled_clear(&rows[i]);
 	}
 	if (count < r->shown_count) {
 		move_to(r, count, 0, out);

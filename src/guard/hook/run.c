@@ -333,12 +333,6 @@ static void run_unqueue(struct hook_run *run)
 	run->queue_prev = NULL;
 }
 
-/* The time of SessionEnd begins with the event, that of other hooks with their start. */
-static bool run_has_shared_budget(const struct hook_run *run)
-{
-	return hook_event_info(run->batch->event)->flags & HOOK_SHARED_BUDGET;
-}
-
 static void run_stop(struct hook_run *run)
 {
 	if (run->state == RUN_QUEUED) {
@@ -366,7 +360,8 @@ static void run_start(struct hook_run *run)
 	run->state = RUN_STARTED;
 	if (run_is_counted(run))
 		e->running++;
-	if (!run_has_shared_budget(run))
+	/* The time of SessionEnd begins with the event, that of other hooks with their start. */
+	if (!(hook_event_info(run->batch->event)->flags & HOOK_SHARED_BUDGET))
 		timer_start(e->options.loop, &run->timer, run->timeout_ms);
 	const struct hook_observer *o = &e->options.observer;
 	struct hook_report report = run_make_report(run);
@@ -403,7 +398,7 @@ void hook_run_queue(struct hook_run *run)
 	run->queue_prev = e->queue_end;
 	*e->queue_end = run;
 	e->queue_end = &run->queue_next;
-	if (run_has_shared_budget(run))
+	if (hook_event_info(run->batch->event)->flags & HOOK_SHARED_BUDGET)
 		timer_start(e->options.loop, &run->timer, run->timeout_ms);
 	loop_kick(e->options.loop, &e->start_kick);
 }

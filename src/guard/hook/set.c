@@ -107,11 +107,6 @@ const char *const *hook_copy_list(struct arena *arena, const char *const *list)
 	return copy;
 }
 
-static const char *copy_text(struct hook_builder *b, const char *text)
-{
-	return text ? arena_strdup(&b->set->arena, text) : NULL;
-}
-
 static void read_source(struct hook_builder *b, const struct hook_source *source)
 {
 	const struct json *hooks = source->hooks;
@@ -119,10 +114,12 @@ static void read_source(struct hook_builder *b, const struct hook_source *source
 
 	b->source = source;
 	b->cursor = (struct settings_cursor){ 0 };
-	b->origin = arena_new(
-		&b->set->arena, struct hook_origin, .layer = source->layer, .file = copy_text(b, source->file),
-		.plugin_root = copy_text(b, source->plugin_root), .plugin_data = copy_text(b, source->plugin_data),
-		.plugin_options = hook_copy_list(&b->set->arena, source->plugin_options), .trusted = source->trusted);
+	b->origin = arena_new(&b->set->arena, struct hook_origin, .layer = source->layer,
+			      .file = arena_strdup(&b->set->arena, source->file),
+			      .plugin_root = arena_strdup(&b->set->arena, source->plugin_root),
+			      .plugin_data = arena_strdup(&b->set->arena, source->plugin_data),
+			      .plugin_options = hook_copy_list(&b->set->arena, source->plugin_options),
+			      .trusted = source->trusted);
 	if (!hooks || json_is(hooks, JSON_NULL))
 		return;
 	if (!json_is(hooks, JSON_OBJECT)) {

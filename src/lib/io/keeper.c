@@ -57,15 +57,6 @@ static void keep_path(struct kept_paths *paths, const char *path, bool forget)
 		}
 }
 
-/* What is being ended may still write: then it is tried again. */
-static void remove_paths(const struct kept_paths *paths)
-{
-	for (size_t i = 0; paths->list && i < KEPT_PATHS_MAX; i++)
-		for (int tries = 0; paths->list[i][0] && tries < REMOVE_TRIES && file_remove_raw(paths->list[i]) < 0;
-		     tries++)
-			(void)poll(NULL, 0, TERMINAL_PAUSE_MS);
-}
-
 /* false: the other side is closed. */
 static bool keeper_read_record(struct pid_list *groups, struct kept_paths *paths)
 {
@@ -151,7 +142,11 @@ static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id, const 
 	while (poll(&late, 1, KEEPER_LATE_MS) > 0 && keeper_read_record(&groups, &paths))
 		kill_groups(&groups);
 	orphan_kill_marked(id, &killed);
-	remove_paths(&paths);
+	/* What is being ended may still write: then it is tried again. */
+	for (size_t i = 0; paths.list && i < KEPT_PATHS_MAX; i++)
+		for (int tries = 0; paths.list[i][0] && tries < REMOVE_TRIES && file_remove_raw(paths.list[i]) < 0;
+		     tries++)
+			(void)poll(NULL, 0, TERMINAL_PAUSE_MS);
 	_exit(0);
 }
 

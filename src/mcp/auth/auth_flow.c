@@ -8,7 +8,6 @@
 #include "mcp/auth/oauth_http.h"
 #include "mcp/auth/oauth_token.h"
 #include "mcp/auth/auth.h"
-#include "lib/base/list.h"
 
 enum { CONSENT_MS = 5 * 60 * 1000 };
 
@@ -404,8 +403,10 @@ void mcp_auth_free(struct mcp_auth *a)
 		return;
 	kick_cancel(&a->kick);
 	auth_flow_free(a->flow);
-	for (struct waiter *w; (w = list_pop(&a->first));)
+	for (struct waiter *w = a->first, *next; w; w = next) {
+		next = w->next;
 		free(w);
+	}
 	set_grant(a, NULL);
 	arena_release(&a->arena);
 	free(a);

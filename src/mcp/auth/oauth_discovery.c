@@ -62,17 +62,6 @@ static const char *challenge_value(struct challenge_reader *r)
 	return arena_str(r->arena, challenge_take(r, is_unquoted)).p;
 }
 
-static void challenge_set(struct oauth_challenge *c, struct str name, const char *text)
-{
-	const char **member = str_is_nocase(name, "resource_metadata") ? &c->metadata_url
-			      : str_is_nocase(name, "scope")           ? &c->scope
-			      : str_is_nocase(name, "error")           ? &c->error
-								       : NULL;
-
-	if (member && !*member && text[0])
-		*member = text;
-}
-
 struct oauth_challenge oauth_challenge_read(struct arena *arena, struct str header)
 {
 	struct challenge_reader r = { header, arena };
@@ -92,8 +81,15 @@ struct oauth_challenge oauth_challenge_read(struct arena *arena, struct str head
 		if (r.rest.n && r.rest.p[0] == '=') {
 			challenge_skip(&r, "=");
 			const char *text = challenge_value(&r);
-			if (is_bearer)
-				challenge_set(&c, word, text);
+			if (is_bearer) {
+				const char **member = str_is_nocase(word, "resource_metadata") ? &c.metadata_url
+						      : str_is_nocase(word, "scope")           ? &c.scope
+						      : str_is_nocase(word, "error")           ? &c.error
+											       : NULL;
+
+				if (member && !*member && text[0])
+					*member = text;
+			}
 		} else if (is_bearer) {
 			return c;
 		} else {

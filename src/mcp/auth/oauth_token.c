@@ -444,18 +444,6 @@ int oauth_store_get(const char *file, const char *key, struct oauth_grant **ret_
 
 /* ---- writing ---- */
 
-static void put_grant(struct json_out *w, const char *url, const struct oauth_grant *g)
-{
-	json_putf(w,
-		  "{url:'%s', issuer?:'%s', token_url?:'%s', resource?:'%s', scope?:'%s', client:{id:'%s', "
-		  "secret?:'%s', method:'%s', registered:!!%d, port:%lld, expires_ms:%lld}, "
-		  "token:{access?:'%s', refresh?:'%s', scope?:'%s', expires_ms:%lld, renew_ms:%lld}}",
-		  url, g->issuer, g->token_url, g->resource, g->scope, g->client.id, g->client.secret,
-		  oauth_method_words[g->client.method], g->client.registered, (long long)g->client.port,
-		  (long long)g->client.expires_ms, g->token.access, g->token.refresh, g->token.scope,
-		  (long long)g->token.expires_ms, (long long)g->token.renew_ms);
-}
-
 /* Copies all members but one. */
 static void put_others(struct json_out *w, const struct json *object, const char *except, struct arena *arena)
 {
@@ -496,7 +484,15 @@ static int oauth_store_write(const char *file, const char *key, const char *url,
 	json_kopen(&w, "servers", '{');
 	put_others(&w, json_get(t.root, "servers"), key, &arena);
 	json_key(&w, key);
-	put_grant(&w, url, grant);
+	json_putf(&w,
+		  "{url:'%s', issuer?:'%s', token_url?:'%s', resource?:'%s', scope?:'%s', client:{id:'%s', "
+		  "secret?:'%s', method:'%s', registered:!!%d, port:%lld, expires_ms:%lld}, "
+		  "token:{access?:'%s', refresh?:'%s', scope?:'%s', expires_ms:%lld, renew_ms:%lld}}",
+		  url, grant->issuer, grant->token_url, grant->resource, grant->scope, grant->client.id,
+		  grant->client.secret, oauth_method_words[grant->client.method], grant->client.registered,
+		  (long long)grant->client.port, (long long)grant->client.expires_ms, grant->token.access,
+		  grant->token.refresh, grant->token.scope, (long long)grant->token.expires_ms,
+		  (long long)grant->token.renew_ms);
 	json_putf(&w, "}}");
 	buf_addch(&out, '\n');
 	return file_replace_linked(file, buf_str(&out), err);

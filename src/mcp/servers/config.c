@@ -66,11 +66,6 @@ const struct mcp_location *mcp_locations_first(const struct mcp_locations *locat
 	return NULL;
 }
 
-static bool is_in_state_file(const struct mcp_location *location)
-{
-	return location->scope != MCP_SCOPE_PROJECT;
-}
-
 static int fail_at(const struct settings_file *f, const struct json *value, const char *what, struct err *err)
 {
 	struct settings_cursor at = { 0 };
@@ -106,7 +101,7 @@ int mcp_location_has(const struct mcp_location *location, struct str name, bool 
 {
 	AUTO_SETTINGS_FILE struct settings_file f = { 0 };
 	const struct json *map = NULL;
-	size_t limit = is_in_state_file(location) ? (size_t)TRUST_FILE_LIMIT : (size_t)SETTINGS_FILE_LIMIT;
+	size_t limit = location->scope != MCP_SCOPE_PROJECT ? (size_t)TRUST_FILE_LIMIT : (size_t)SETTINGS_FILE_LIMIT;
 	int status = settings_file_read_up_to(&f, location->file, limit, err);
 
 	if (status == 0)
@@ -131,8 +126,9 @@ int mcp_location_set(const struct mcp_location *location, struct str name, struc
 	names[n++] = name;
 	/* Removes all duplicates of a name, or a hidden one would become active. */
 	do {
-		status = is_in_state_file(location) ? state_file_set(location->file, names, n, json, NULL, err)
-						    : settings_set_member(location->file, names, n, json, err);
+		status = location->scope != MCP_SCOPE_PROJECT
+				 ? state_file_set(location->file, names, n, json, NULL, err)
+				 : settings_set_member(location->file, names, n, json, err);
 		if (status == 0 && !json.p)
 			status = mcp_location_has(location, name, &again, err);
 	} while (status == 0 && again);
@@ -271,7 +267,7 @@ static void read_locations(struct loading *w)
 		const struct mcp_location *location = &locations.list[i];
 		AUTO_SETTINGS_FILE struct settings_file f = { 0 };
 		const struct json *map = NULL;
-		if (!is_in_state_file(location)) {
+		if (location->scope == MCP_SCOPE_PROJECT) {
 			if (settings_file_read(&f, location->file, w->err) < 0 || add_file(w, &f, location->scope) < 0)
 				skip_file(w);
 		} else if (state.root && location_servers(location, &state, &map, w->err) < 0) {

@@ -38,17 +38,6 @@ static void env_put(struct environment *env, const char *entry)
 	env->list[env->count++] = entry;
 }
 
-static bool is_basic(const char *entry)
-{
-	static const char *const names[] = { "HOME",  "LANG", "LC_ALL", "LOGNAME", "PATH",
-					     "SHELL", "TERM", "TMPDIR", "TZ",      "USER" };
-
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (same_name(entry, names[i]))
-			return true;
-	return false;
-}
-
 const char *const *mcp_server_environment(const struct mcp_env *env, const struct mcp_server *server,
 					  struct arena *arena)
 {
@@ -59,7 +48,8 @@ const char *const *mcp_server_environment(const struct mcp_env *env, const struc
 	for (const char *const *e = env->envp; e && *e; e++) {
 		struct str value = str_from(*e);
 		struct str name = str_cut(&value, '=');
-		if ((!few || is_basic(*e)) && !(server->of_project && env_holds_secret(name, value.p)))
+		bool is_basic = str_is_one_of(name, "HOME|LANG|LC_ALL|LOGNAME|PATH|SHELL|TERM|TMPDIR|TZ|USER");
+		if ((!few || is_basic) && !(server->of_project && env_holds_secret(name, value.p)))
 			env_put(&all, *e);
 	}
 	for (const char *const *e = server->env; e && *e; e++)

@@ -319,20 +319,6 @@ static bool trial_tools(struct model_trial *t, struct endpoint *endpoint, struct
 	return trial_report(t, report, w, "result", address, false);
 }
 
-/* One more request below /v1; the first failure stays the one that is reported. */
-static void trial_other_path(struct model_trial *t, struct endpoint *endpoint, const char *address, struct arena *a)
-{
-	struct http_endpoint *p = CONTAINER_OF(endpoint, struct http_endpoint, endpoint);
-	struct failure first = t->call.failure;
-
-	p->base = arena_printf(&p->arena, "%s/v1", address);
-	trial_ask(t, endpoint);
-	if (!t->call.failure.kind || t->call.failure.status != 404)
-		t->answers_at = arena_strdup(a, p->base);
-	t->call.failure = first;
-	p->base = address;
-}
-
 /* Writes what was learned beyond `before` into the user's own place. */
 static int save_lessons(struct cadre_call *call, const struct model_trial *t, const struct model_quirks *before,
 			const struct model_quirks *now)
@@ -402,8 +388,17 @@ static int test_model(struct cadre_call *call, const char *name, struct json_out
 	transcript_add(&t.transcript, ROLE_USER, segment_text(STR("Say: yes")));
 	trial_head(&t, false);
 	trial_ask(&t, endpoint);
-	if (is_wrong_path(&t, address))
-		trial_other_path(&t, endpoint, address, &a);
+	if (is_wrong_path(&t, address)) {
+		struct http_endpoint *p = CONTAINER_OF(endpoint, struct http_endpoint, endpoint);
+		struct failure first = t.call.failure;
+
+		p->base = arena_printf(&p->arena, "%s/v1", address);
+		trial_ask(&t, endpoint);
+		if (!t.call.failure.kind || t.call.failure.status != 404)
+			t.answers_at = arena_strdup(&a, p->base);
+		t.call.failure = first;
+		p->base = address;
+	}
 	const char *what = args_has(&call->args, "all") ? t.id : "text";
 	if (trial_report(&t, call->report, w, what, address, false) && args_has(&call->args, "tools"))
 		(void)trial_tools(&t, endpoint, call->report, w, address);

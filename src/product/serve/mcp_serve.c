@@ -254,18 +254,6 @@ static void on_event(const struct cadre_event *e, void *data)
 
 /* ---- messages in ---- */
 
-static void serve_initialize(struct serve *s, struct str id, const struct json *params)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const char *version = mcp_version(json_str(json_get(params, "protocolVersion"), &a));
-	const char *result = arena_printf(&a,
-					  "{\"protocolVersion\":\"%s\",\"capabilities\":{\"tools\":{}},"
-					  "\"serverInfo\":{\"name\":\"cadre\",\"title\":\"cadre\",\"version\":\"%s\"}}",
-					  version ? version : mcp_version(STR("")), CADRE_VERSION);
-
-	serve_send(s, id, NULL, "result", str_from(result));
-}
-
 static void serve_take_message(struct serve *s, const struct json *root)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -284,9 +272,16 @@ static void serve_take_message(struct serve *s, const struct json *root)
 		serve_withdraw(s, params);
 	else if (!id || !has_method)
 		return; /* a notification, or an answer: we have asked nothing */
-	else if (str_is(method, "initialize"))
-		serve_initialize(s, raw_id, params);
-	else if (str_is(method, "ping"))
+	else if (str_is(method, "initialize")) {
+		const char *version = mcp_version(json_str(json_get(params, "protocolVersion"), &a));
+		const char *result =
+			arena_printf(&a,
+				     "{\"protocolVersion\":\"%s\",\"capabilities\":{\"tools\":{}},"
+				     "\"serverInfo\":{\"name\":\"cadre\",\"title\":\"cadre\",\"version\":\"%s\"}}",
+				     version ? version : mcp_version(STR("")), CADRE_VERSION);
+
+		serve_send(s, raw_id, NULL, "result", str_from(result));
+	} else if (str_is(method, "ping"))
 		serve_send(s, raw_id, NULL, "result", STR("{}"));
 	else if (str_is(method, "tools/call"))
 		serve_call_tool(s, raw_id, params);

@@ -235,8 +235,15 @@ void wire_add_server(struct cadre_wire *w, struct str name, const struct json *m
 	w->servers = s;
 }
 
-static void server_free(struct wire_server *s)
+void wire_drop_server(struct cadre_wire *w, struct str name)
 {
+	struct wire_server **at = &w->servers;
+
+	while (*at && !str_is(name, (*at)->name))
+		at = &(*at)->next;
+	struct wire_server *s = list_pop(at);
+	if (!s)
+		return;
 	if (s->transport) {
 		struct wire_transport *t = CONTAINER_OF(s->transport, struct wire_transport, base);
 		t->wire = NULL;
@@ -245,16 +252,6 @@ static void server_free(struct wire_server *s)
 	buf_release(&s->manifest);
 	free(s->name);
 	free(s);
-}
-
-void wire_drop_server(struct cadre_wire *w, struct str name)
-{
-	struct wire_server **at = &w->servers;
-
-	while (*at && !str_is(name, (*at)->name))
-		at = &(*at)->next;
-	if (*at)
-		server_free(list_pop(at));
 }
 
 /* A notification or request of a client's server. */

@@ -260,11 +260,6 @@ static bool walk_over(struct walk *w)
 	return atomic_load_explicit(&w->ended, memory_order_relaxed);
 }
 
-static struct task *task_new(const struct ignore_level *level, bool is_dir)
-{
-	return xnew(struct task, .level = level, .is_dir = is_dir);
-}
-
 /* The next task; waits while others may still push some. NULL: the walk is over. */
 static struct task *walk_pop(struct walk *w)
 {
@@ -357,7 +352,7 @@ static void visit_batch(struct worker *k, const struct task *batch)
 /* Hands the entries of the listed directory out: directories and full batches to the stack, the rest to this thread. */
 static void take_entries(struct worker *k, const char *dir, const struct ignore_level *level)
 {
-	struct task *batch = task_new(level, false);
+	struct task *batch = xnew(struct task, .level = level, .is_dir = false);
 	const char *end = k->names.p + k->names.n;
 
 	buf_clear(&k->path);
@@ -373,7 +368,7 @@ static void take_entries(struct worker *k, const char *dir, const struct ignore_
 		if (!walk_wants(k->walk, level, path, str_from(entry + 1), is_dir) ||
 		    hidden_files_has(k->walk->o->denied, path.p))
 			continue;
-		struct task *task = is_dir ? task_new(level, true) : batch;
+		struct task *task = is_dir ? xnew(struct task, .level = level, .is_dir = true) : batch;
 		buf_add(&task->paths, path.p, path.n + 1);
 		task->count++;
 		if (!is_dir && batch->count < BATCH_FILES)
@@ -390,7 +385,7 @@ static void take_entries(struct worker *k, const char *dir, const struct ignore_
 		pthread_cond_signal(&w->changed);
 		pthread_mutex_unlock(&w->lock);
 		if (!is_dir)
-			batch = task_new(level, false);
+			batch = xnew(struct task, .level = level, .is_dir = false);
 	}
 	visit_batch(k, batch);
 	buf_release(&batch->paths);

@@ -127,11 +127,6 @@ static void on_answer(struct web_question *q, bool failed, struct str answer)
 		tool_call_fail(call, "The search failed: %s.", err.text);
 }
 
-static bool has_members(const struct json *list)
-{
-	return list && json_first(list);
-}
-
 static void search_ask(struct search *s)
 {
 	struct tool_call *call = s->call;
@@ -145,8 +140,8 @@ static void search_ask(struct search *s)
 	json_addf(&tool,
 		  "{type:'web_search_20250305', name:'web_search', max_uses:%lld, allowed_domains?:%.*s, "
 		  "blocked_domains?:%.*s}",
-		  (long long)s->taken, JSON_ARG(has_members(allowed) ? allowed : NULL),
-		  JSON_ARG(has_members(blocked) ? blocked : NULL));
+		  (long long)s->taken, JSON_ARG(json_first(allowed) ? allowed : NULL),
+		  JSON_ARG(json_first(blocked) ? blocked : NULL));
 	buf_addf(&text, "Search the web for: " STR_FMT,
 		 STR_ARG(json_str(json_get(call->input, "query"), &call->arena)));
 	s->question = (struct web_question){ .label = "web_search",
@@ -166,7 +161,7 @@ static void search_start(struct tool_call *call)
 	const char *setting = tool_env_get(call->env, "CLAUDE_CODE_MAX_WEB_SEARCHES_PER_SESSION");
 	uint64_t limit;
 
-	if (has_members(json_get(input, "allowed_domains")) && has_members(json_get(input, "blocked_domains"))) {
+	if (json_first(json_get(input, "allowed_domains")) && json_first(json_get(input, "blocked_domains"))) {
 		tool_call_reject(call, "Give allowed_domains or blocked_domains, not both.");
 		return;
 	}
