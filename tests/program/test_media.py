@@ -9,12 +9,11 @@ import pathlib
 import random
 import resource
 import signal
-import time
 import socket
 import struct
 import zlib
 
-from lab import Skip, main
+from lab import Skip, main, until
 
 READ = "rule\n  turn 1\n%srule\n  text ok\n"
 IMAGE_BASE64_LIMIT, IMAGE_GOOD_BYTES, IMAGE_GOOD_EDGE = 5 << 20, 500 * 1024, 1568
@@ -250,10 +249,7 @@ def a_program_that_hangs_ends_with_the_agent(lab):
         (programs / name).chmod(0o755)
     lab.model(READ % '  call Read {"file_path": "a.pdf", "pages": "1-3"}\n')
     run = lab.start("-p", "look", env={"PATH": "%s:%s" % (programs, os.environ["PATH"])})
-    until = time.monotonic() + 60
-    while not any(command.startswith("sleep 600") for _, command in lab.left()):
-        assert time.monotonic() < until, "it was not started"
-        time.sleep(0.01)
+    until(lambda: any(command.startswith("sleep 600") for _, command in lab.left()), "it was not started")
     run.kill(signal.SIGINT)
     run.wait()
     lab.wait_for_nobody()

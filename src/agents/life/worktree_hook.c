@@ -98,21 +98,16 @@ static void on_created(void *data, const struct hook_outcome *outcome)
 
 int worktree_hook_take(struct agent *a, struct err *err)
 {
-	struct hook_event_spec spec = { .event = HOOK_WORKTREE_CREATE };
-	AUTO_BUF struct buf fields = { 0 };
-
 	if (a->record->base && !a->record->base[0] && a->record->worktree && file_exists(a->record->worktree))
 		return is_confirmed(a->record)
 			       ? adopt_directory(a, a->record->worktree, err)
 			       : err_set(err, ERR_DENIED, "its record names %s, which is not marked as its worktree",
 					 a->record->worktree);
-	if (!agent_has_hooks(a->parent, &spec))
-		return err_set(err, ERR_NOT_FOUND,
-			       "its worktree is gone, and so is the WorktreeCreate hook that made it");
-	buf_addf(&fields, "{\"name\":\"agent-%s\"}", a->record->id);
-	spec.fields = buf_str(&fields);
-	a->hook_batch = agent_run_hooks(a->parent, &spec, on_created, a);
-	return STEP_TAKES_TIME;
+	a->hook_batch = agent_run_hooksf(a->parent, HOOK_WORKTREE_CREATE, NULL, on_created, a, "{name:'%s'}",
+					 arena_printf(&a->record->arena, "agent-%s", a->record->id));
+	return a->hook_batch ? STEP_TAKES_TIME
+			     : err_set(err, ERR_NOT_FOUND,
+				       "its worktree is gone, and so is the WorktreeCreate hook that made it");
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
@@ -137,16 +132,11 @@ static void on_removed(void *data, const struct hook_outcome *outcome)
 
 int worktree_hook_release(struct agent *a, struct err *err)
 {
-	struct hook_event_spec spec = { .event = HOOK_WORKTREE_REMOVE };
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
-
-	if (a->end == AGENT_SUSPENDED || !agent_has_hooks(a, &spec)) {
-		leave_directory(a);
-		return 0;
-	}
-	json_putf(&w, "{worktree_path:'%s'}", a->worktree->path);
-	spec.fields = buf_str(&fields);
-	a->hook_batch = agent_run_hooks(a, &spec, on_removed, a);
-	return STEP_TAKES_TIME;
+	if (a->end != AGENT_SUSPENDED)
+		a->hook_batch = agent_run_hooksf(a, HOOK_WORKTREE_REMOVE, NULL, on_removed, a, "{worktree_path:'%s'}",
+						 a->worktree->path);
+	if (a->hook_batch)
+		return STEP_TAKES_TIME;
+	leave_directory(a);
+	return 0;
 }

@@ -18,7 +18,6 @@ static int market_fail(struct marketplace *m, const struct json *value, struct e
 
 int git_source_read(struct arena *a, const struct json *source, struct git_source *ret_source, struct err *err)
 {
-	static const char *const prefixes[] = { "https://", "http://", "ssh://", "git://", "file://", "git@", "/" };
 	struct str repo = json_str(json_get(source, "repo"), a);
 	struct git_source s = { .url = json_cstr(json_get(source, "url"), a),
 				.ref = json_cstr(json_get(source, "ref"), a),
@@ -26,15 +25,13 @@ int git_source_read(struct arena *a, const struct json *source, struct git_sourc
 				.path = json_cstr(json_get(source, "path"), a) };
 	struct str name = repo;
 	struct str owner = str_cut(&name, '/');
-	bool good = false;
 
 	if (json_str_is(json_get(source, "source"), "github") && plugin_name_is_good(owner) && name.p &&
 	    plugin_name_is_good(name))
 		s.url = arena_printf(a, "https://github.com/" STR_FMT ".git", STR_ARG(repo));
 	/* Nothing that git could take for an option, or for a program to run. */
-	for (size_t i = 0; s.url && i < COUNT_OF(prefixes); i++)
-		good = good || (str_starts(str_from(s.url), str_from(prefixes[i])) && !strstr(s.url, "::"));
-	if (!good)
+	if (!s.url || strstr(s.url, "::") ||
+	    !str_starts_with_one_of(str_from(s.url), "https://|http://|ssh://|git://|file://|git@|/"))
 		return err_set(err, ERR_USAGE, "the source is not a repository that git can reach: " STR_FMT,
 			       JSON_ARG(source));
 	struct url u = { 0 };

@@ -315,9 +315,8 @@ static bool dir_is_private(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
 }
 
-char *path_temporary(struct arena *a, const char *config_dir)
+char *path_temporary(struct arena *a, const char *temp, const char *config_dir)
 {
-	const char *temp = getenv("CLAUDE_CODE_TMPDIR");
 	char *usual = arena_printf(a, "%s/claude-%u", temp && temp[0] ? temp : "/tmp", (unsigned)getuid());
 
 	return dir_is_private(usual) ? usual : arena_printf(a, "%s/tmp", config_dir);

@@ -58,9 +58,9 @@ char *path_join(struct arena *a, const char *dir, const char *name); /* name abs
 /* Lexical: removes ".", "..", doubled slashes; relative paths are taken from cwd, "~/" from home. Never NULL. */
 char *path_absolute(struct arena *a, const char *cwd, struct str path);
 bool path_is_inside(const char *path, const char *dir); /* lexical, both absolute; a directory is inside itself */
-/* Where this user's sessions have temporary files: $CLAUDE_CODE_TMPDIR/claude-UID or /tmp/claude-UID; <config_dir>/tmp if another
- * user was there first. */
-char *path_temporary(struct arena *a, const char *config_dir);
+/* Where this user's sessions have temporary files: claude-UID in temp (NULL or "": /tmp); <config_dir>/tmp if another user was there
+ * first. */
+char *path_temporary(struct arena *a, const char *temp, const char *config_dir);
 
 /* A lock that is a directory F.lock, as other programs make it for a file F: the maker has the lock, its time says since
  * when, and one that is older than 10 s, or of a process of ours that is dead, is taken over. Blocking: only on a thread, or for moments. A zeroed

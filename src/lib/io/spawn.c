@@ -238,16 +238,6 @@ static int launch_guarded(struct spawner *s, struct launch *l, const char *name,
 	}
 }
 
-static const char *env_get(const char *const *envp, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (; *envp; envp++)
-		if (!strncmp(*envp, name, n) && (*envp)[n] == '=')
-			return *envp + n + 1;
-	return NULL;
-}
-
 /* Returns owned. As with execvp(3), a file that may not be run is remembered but does not end the search; a PATH
  * directory without search permission is skipped and is not a permission error. */
 static char *find_program(const struct child_options *o, const char *const *envp, struct err *err)

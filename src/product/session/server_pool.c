@@ -7,6 +7,7 @@
 #include "lib/base/id.h"
 #include "lib/json/json_write.h"
 #include "config/settings/settings_store.h"
+#include "lib/base/list.h"
 
 /* ---- of the runtime ---------------------------------------------------------------------------------------------- */
 
@@ -75,9 +76,7 @@ void services_close_servers(struct services *sv)
 			loop_run(sv->loop);
 		mcp_pool_free(TAKE(sv->server_pool));
 	}
-	while (sv->host_servers) {
-		struct host_server *h = sv->host_servers;
-		sv->host_servers = h->next;
+	for (struct host_server *h; (h = list_pop(&sv->host_servers));) {
 		mcp_server_unref(h->server);
 		free(h);
 	}
@@ -140,7 +139,7 @@ bool session_await_servers(struct cadre_session *s)
 
 	s->servers_awaited = true;
 	if (waits)
-		mcp_selection_wait(set, servers_wait_ms(), on_settled, s);
+		mcp_selection_wait(set, servers_wait_ms(s->services), on_settled, s);
 	return waits;
 }
 

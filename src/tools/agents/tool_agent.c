@@ -194,14 +194,11 @@ static const char *sender_name(const struct agent *a)
 static bool was_sent(const struct tool_call *call, const struct agent_record *record, const char *id)
 {
 	const struct agent *from = call->env->owner;
-	const struct journal *main = from->tree->main.journal;
 	struct map ids = { 0 };
 
 	if (call->again && record)
 		mail_learn_record(record, &ids);
-	else if (call->again && main)
-		mail_learn_ids(journal_path(main), &ids);
-	bool found = map_get(&ids, str_from(id));
+	bool found = map_get(record ? &ids : &from->tree->old_notices, str_from(id));
 	map_release(&ids);
 	return found;
 }
