@@ -11,6 +11,7 @@ import subprocess
 import time
 
 import panes
+import test_agents_limits as limits
 from lab import Lab, below, main, until
 from test_sandbox import LANDLOCK, hide, run, write
 from twenty import call
@@ -164,6 +165,34 @@ def what_an_agent_was_told_is_for_its_user_alone(lab):
     assert not open_ones, open_ones
 
 
+def a_record_that_others_can_write_is_not_used(lab):
+    """Transcript, record of an agent, trust; for an ordinary user also those that another user made. What it is told helps."""
+    session = limits.twenty.new_session()
+    lab.model(limits.scenario(limits.TOUCH, "wait"))
+    assert limits.start(lab, session, {}).wait().code == 0
+    state = pathlib.Path(lab.home, ".claude.json")
+    assert lab.cadre("trust").code == 0 and state.exists()
+    transcript, meta = lab.transcript(session).path, limits.meta_path(lab, session)
+    as_user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+    if as_user:
+        for place in (lab.folder, *below(lab.folder)):
+            os.lchown(place, 65534, 65534)
+        os.chmod(lab.folder, 0o755)
+    for path, said in ((transcript, "is not used"), (meta, "is not used"), (state, "is not used")):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        for spoil, who in ((lambda p: p.chmod(0o666), {}), (lambda p: p.chmod(0o666), as_user), (lambda p: (p.chmod(0o644), os.chown(p, 65533, 65533)), as_user))[:3 if as_user else 1]:
+            spoil(path)
+            lab.wait_for_nobody()
+            done = lab.stream("--resume", session, *limits.agents({}), *limits.FLAGS, "Second question", **who).wait()
+            assert said in done.err + done.out, (path, who, done)
+            assert not os.path.exists(lab.work + "/gone.txt"), (path, who, done)
+            path.chmod(mode)
+            if as_user:
+                os.chown(path, 65534, 65534)
+    done = lab.stream("--resume", session, *limits.agents({}), *limits.FLAGS, "Second question", **as_user).wait()
+    assert done.code == 0 and os.path.exists(lab.work + "/gone.txt"), done
+
+
 def one_signal_ends_a_run_whose_git_hangs(lab):
     repository(lab)
     shim = pathlib.Path(lab.home, "shim")
@@ -240,7 +269,7 @@ def a_member_of_a_team_has_the_limits_of_its_lead(lab):
 
 
 if __name__ == "__main__":
-    main(a_guard_sees_the_copy_in_a_worktree_and_other_words_for_a_file, git_runs_nothing_that_a_directory_says,
+    main(a_record_that_others_can_write_is_not_used, a_guard_sees_the_copy_in_a_worktree_and_other_words_for_a_file, git_runs_nothing_that_a_directory_says,
          instructions_stay_in_the_project_and_never_block,
          commands_and_servers_get_no_keys_of_models,
          a_rule_holds_for_the_copy_in_a_worktree,

@@ -299,7 +299,7 @@ static int read_meta(struct agent_tree *tree, const char *path, struct str id, b
 	AUTO_ARENA struct arena a = { 0 };
 	const struct json *root;
 
-	if (file_read(path, LARGEST_META, &text, err) < 0)
+	if (file_read_own(path, LARGEST_META, &text, err) < 0)
 		return -(int)err->kind;
 	bool whole = json_parse(&reader, text.p, text.n, &root, err) == 0;
 	bool own = !text.n || str_starts(buf_str(&text), STR(META_MARK));

@@ -81,7 +81,7 @@ int config_replace(const struct team_place *p, struct str text, unsigned wait_ms
 		dir_lock_take(&lock, arena_printf(&a, "%s/%s.lock", p->config_dir, below), wait_ms, ret->stop, err);
 	if (status < 0)
 		return status;
-	(void)file_below_read(p->config_dir, below, LARGEST_CONFIG, &before, NULL);
+	(void)file_below_read_own(p->config_dir, below, LARGEST_CONFIG, &before, NULL);
 	config_merge(&merged, text, buf_str(&before), p->session, &ret->foreign);
 	status = team_place_write(p, below, buf_str(&merged), err);
 	ret->written = config_time(p);
@@ -122,8 +122,8 @@ int team_files_look(const char *config_dir, const char *name, struct err *err)
 
 	if (lstat(arena_printf(&a, "%s/teams/%s", config_dir, name), &st) < 0)
 		return 0;
-	if (file_below_read(config_dir, arena_printf(&a, "teams/%s/config.json", name), LARGEST_CONFIG, &text, NULL) <
-		    0 ||
+	if (file_below_read_own(config_dir, arena_printf(&a, "teams/%s/config.json", name), LARGEST_CONFIG, &text,
+				NULL) < 0 ||
 	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
 		return 1;
 	const struct json *process = json_get(root, "leadProcess");

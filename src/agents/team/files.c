@@ -96,7 +96,7 @@ static void work_read(struct job *j)
 	const char *below = arena_printf(&a, "%s/inboxes/%s.json", p->below, j->inbox);
 
 	j->failed = lock_inbox(j, below, FILES_WAIT_MS, &a) < 0 ||
-		    file_below_read(p->config_dir, below, LARGEST_INBOX, &j->text, &j->err) < 0;
+		    file_below_read_own(p->config_dir, below, LARGEST_INBOX, &j->text, &j->err) < 0;
 	if (j->failed)
 		dir_lock_leave(&j->lock);
 	else if (j->transcript)
@@ -136,7 +136,7 @@ static const char *inbox_enter(struct job *j, const char *name, struct arena *a,
 	    file_below_make_dir(p->config_dir, arena_printf(a, "%s/inboxes", p->below), 0700, &j->err) < 0 ||
 	    lock_inbox(j, below, LOCK_WAIT_MS, a) < 0)
 		return NULL;
-	*ret_status = file_below_read(p->config_dir, below, LARGEST_INBOX, before, &j->err);
+	*ret_status = file_below_read_own(p->config_dir, below, LARGEST_INBOX, before, &j->err);
 	if (*ret_status == -ERR_NOT_FOUND)
 		*ret_status = 0;
 	return below;

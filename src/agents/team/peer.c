@@ -292,7 +292,7 @@ static bool add_peer(const struct agent_tree *t, const char *path, struct buf *o
 	const struct json *root;
 	int64_t pid = 0, start = 0;
 
-	if (file_read(path, LARGEST_ENTRY, &text, NULL) < 0 || json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+	if (file_read_own(path, LARGEST_ENTRY, &text, NULL) < 0 || json_parse(&reader, text.p, text.n, &root, NULL) < 0)
 		return false;
 	struct str session = json_str(json_get(root, "sessionId"), &a), name = json_str(json_get(root, "name"), &a);
 	struct str address =

@@ -7,6 +7,7 @@
 #include "lib/base/map.h"
 #include "lib/json/json_write.h"
 #include "lib/git/git_head.h"
+#include "lib/io/file.h"
 #include "config/settings/settings_int.h"
 #include "config/settings/trust.h"
 
@@ -19,6 +20,9 @@ bool settings_is_own(enum settings_layer layer, const char *file, const char *co
 	AUTO_ARENA struct arena a = { 0 };
 	struct stat st;
 
+	if ((layer == LAYER_LOCAL || layer == LAYER_USER) && stat(file, &st) == 0 &&
+	    file_check_own(&st, file, NULL) < 0)
+		return false;
 	if (layer != LAYER_LOCAL)
 		return layer != LAYER_PROJECT;
 	const char *slash = strrchr(file, '/');

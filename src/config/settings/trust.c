@@ -11,9 +11,12 @@
 int trust_read(struct trust *t, const char *state_file, struct err *err)
 {
 	AUTO_SETTINGS_FILE struct settings_file file = { 0 };
-	int status = settings_file_read_up_to(&file, state_file, TRUST_FILE_LIMIT, err);
+	struct stat st;
+	int status = stat(state_file, &st) == 0 ? file_check_own(&st, state_file, err) : 0;
 
 	*t = (struct trust){ 0 };
+	if (status == 0)
+		status = settings_file_read_up_to(&file, state_file, TRUST_FILE_LIMIT, err);
 	if (status < 0)
 		return status;
 	const struct json *projects = json_get(file.root, "projects");

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "lib/io/file.h"
 
 enum { PIECE = 128 * 1024 }; /* of the file that is read at a time */
 
@@ -18,7 +19,7 @@ int line_file_open(struct line_file *f, const char *path, struct err *err)
 		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m", path);
 	if (S_ISDIR(st.st_mode)) /* its first read would fail without a name */
 		return err_set(err, ERR_IO, "cannot read %s: it is a directory", path);
-	return 0;
+	return file_check_own(&st, path, err);
 }
 
 void line_file_close(struct line_file *f)

@@ -10,6 +10,9 @@
 int file_explain(const char *verb, const char *path, struct err *err); /* what errno says: ERR_NOT_FOUND or ERR_IO */
 /* Appends; ERR_LIMIT above it. Never waits: what is not a regular file is ERR_IO, unless it is a descriptor of this process by its name. */
 int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err);
+/* Records of the user: a file that others can write, or that another user made, is ERR_DENIED. Group: that of this process may. */
+int file_check_own(const struct stat *st, const char *path, struct err *err);
+int file_read_own(const char *path, size_t limit_bytes, struct buf *out, struct err *err);
 int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err);
 /* The same for a regular file with a known stat: one read(2) if its size is unchanged. */
 int file_read_known(int fd, const struct stat *st, size_t limit_bytes, struct buf *out, struct err *err);

@@ -286,6 +286,17 @@ int file_below_read(const char *root, const char *below, size_t limit_bytes, str
 	return file_read_known(fd, &st, limit_bytes, out, err) < 0 ? err_wrap(err, "%s/%s", root, below) : 0;
 }
 
+int file_below_read_own(const char *root, const char *below, size_t limit_bytes, struct buf *out, struct err *err)
+{
+	struct stat st;
+	AUTO_CLOSE int fd = file_below_open(root, below, &st, err);
+
+	if (fd < 0)
+		return fd;
+	int status = file_check_own(&st, below, err);
+	return status < 0 ? status : file_read_known(fd, &st, limit_bytes, out, err);
+}
+
 int file_below_replace(const char *root, const char *below, struct str bytes, struct err *err)
 {
 	AUTO_FILE_AT struct file_at at = { 0 };

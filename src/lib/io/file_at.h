@@ -38,7 +38,9 @@ int file_remove_raw(const char *path); /* the same for a trusted path; -1: errno
 int file_below_open(const char *root, const char *below, struct stat *ret_st, struct err *err);
 DIR *dir_open_unlinked(const char *path); /* absolute, without any link in it; NULL: errno says why */
 int file_below_read(const char *root, const char *below, size_t limit_bytes, struct buf *out,
-		    struct err *err);                                                           /* appends */
+		    struct err *err); /* appends */
+int file_below_read_own(const char *root, const char *below, size_t limit_bytes, struct buf *out,
+			struct err *err);                                                       /* file_check_own() */
 int file_below_replace(const char *root, const char *below, struct str bytes, struct err *err); /* makes directories */
 int file_below_remove(const char *root, const char *below, struct err *err);
 int file_below_make_dir(const char *root, const char *below, mode_t mode, struct err *err); /* and missing parents */

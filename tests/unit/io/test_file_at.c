@@ -164,6 +164,41 @@ TEST(no_link_below_the_root_is_followed_and_only_regular_files_count)
 	check_table();
 }
 
+TEST(a_record_is_read_only_if_none_but_its_user_can_write_it)
+{
+	static const struct {
+		uid_t owner;
+		gid_t group;
+		mode_t mode;
+		bool good;
+	} rows[] = {
+		{ 0, 0, 0600, true },      { 0, 0, 0666, false },     { 0, 0, 0644, true },
+		{ 100, 100, 0600, true },  { 100, 100, 0664, true },  { 100, 200, 0664, false },
+		{ 200, 100, 0644, false }, { 100, 100, 0602, false },
+	};
+	struct lab lab = lab_new();
+	AUTO_BUF struct buf text = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct stat st = { .st_uid = rows[i].owner,
+				   .st_gid = rows[i].group,
+				   .st_mode = S_IFREG | rows[i].mode };
+		pid_t pid = fork();
+		if (pid == 0) { /* only root becomes another user */
+			if (geteuid() == 0 && (setresgid(100, 100, 100) < 0 || setresuid(100, 100, 100) < 0))
+				_exit(2);
+			_exit(geteuid() != 100 || (file_check_own(&st, "x", NULL) == 0) == rows[i].good ? 0 : 1);
+		}
+		int status = -1;
+		waitpid(pid, &status, 0);
+		CHECK_INT(status, 0);
+	}
+	CHECK_INT(file_below_read_own(lab.root, "file", 100, &text, NULL), 0);
+	CHECK_INT(chmod(at(&lab, "root/file"), 0666), 0);
+	CHECK_INT(file_below_read_own(lab.root, "file", 100, &text, NULL), -ERR_DENIED);
+	lab_release(&lab);
+}
+
 /* A filter in a child process, as on an old kernel or in an old container. */
 static bool forget_openat2(int error)
 {
@@ -288,6 +323,7 @@ TEST(a_directory_that_is_swapped_for_a_link_never_leads_out)
 int test_file_at(void)
 {
 	return RUN_TESTS(T(no_link_below_the_root_is_followed_and_only_regular_files_count),
+			 T(a_record_is_read_only_if_none_but_its_user_can_write_it),
 			 T(a_kernel_without_openat2_gives_the_same_answers),
 			 T(a_directory_is_made_but_not_behind_a_link), T(a_tree_is_removed_and_what_it_links_to_is_not),
 			 T(a_directory_that_is_swapped_for_a_link_never_leads_out));
