@@ -328,6 +328,8 @@ static void on_event(const struct cadre_event *e, void *data)
 	feed_event(t, e);
 	if (kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED || kind == CADRE_ELICITATION_ASKED)
 		ask_add(t, e);
+	if (kind == CADRE_TERMINAL_SEQUENCE && t->osc && !t->lines)
+		cadre_write(t->out, view_event_text(e).p, view_event_text(e).n);
 	if (kind == CADRE_QUESTION_CLOSED)
 		ask_drop(t, NULL, cadre_event_id(e), view_event_text(e));
 	if (kind == CADRE_AGENT_ENDED || (kind == CADRE_TURN_ENDED && !cadre_event_agent(e)[0]))

@@ -143,73 +143,14 @@ struct shell_command shell_strip_for_allow(const struct shell_command *c)
 	return stripped;
 }
 
-/* ---- held to reading by the kernel ---- */
-
-static const struct wrapper held_wrappers[] = {
-	{ "xargs", "0rtx", "nLPsdIE",
-	  "--null --no-run-if-empty --verbose --max-args= --max-lines= --max-procs= --delimiter=", 0 },
-};
-
-/* The words from here to there, as a command. */
-static struct shell_command part_of(const struct shell_command *c, size_t from, size_t to)
+size_t shell_behind_xargs(const struct shell_command *c)
 {
-	struct shell_command part = *c;
+	static const struct wrapper xargs = {
+		"xargs", "0rtx", "nLPsdIE",
+		"--null --no-run-if-empty --verbose --max-args= --max-lines= --max-procs= --delimiter=", 0
+	};
 
-	part.words += from;
-	part.word_count = to - from;
-	return part;
-}
-
-/* find A -exec B {} \; C: find A C, and B {}. */
-static size_t split_find(struct arena *a, const struct shell_command *c, struct shell_command ret[SHELL_HELD_MAX])
-{
-	struct shell_word *rest = arena_alloc(a, c->word_count * sizeof *rest);
-	size_t left = 0, count = 1;
-
-	for (size_t i = 0; i < c->word_count; i++) {
-		size_t end = i + 1;
-		if (!c->words[i].literal || !str_is_one_of(c->words[i].text, "-exec|-execdir")) {
-			rest[left++] = c->words[i];
-			continue;
-		}
-		while (end < c->word_count && !(c->words[end].literal && str_is_one_of(c->words[end].text, ";|+")))
-			end++;
-		if (end == c->word_count || end == i + 1 || count == SHELL_HELD_MAX)
-			return 0;
-		ret[count] = part_of(c, i + 1, end);
-		ret[count++].redirect_count = 0;
-		i = end;
-	}
-	ret[0] = *c;
-	ret[0].words = rest;
-	ret[0].word_count = left;
-	return count;
-}
-
-size_t shell_held_forms(struct arena *a, const struct shell_command *c, struct shell_command ret[SHELL_HELD_MAX])
-{
-	struct shell_command s = shell_strip_for_allow(c);
-	bool splits = c->assignment_count == 1 && str_is(c->assignments[0].name, "IFS") && shell_runs(c, "read");
-
-	if (c->hides && !splits)
-		return 0;
-	s.hides = NULL;
-	for (size_t i = 0; i < s.assignment_count; i++)
-		if (!shell_variable_is_own(s.assignments[i].name) && !str_is(s.assignments[i].name, "IFS") &&
-		    !shell_variable_is_harmless(s.assignments[i].name))
-			return 0;
-	s.assignment_count = s.word_count ? 0 : s.assignment_count;
-	if (shell_runs(&s, "xargs")) {
-		size_t index = wrapped_index(&held_wrappers[0], &s);
-		bool bare = !index;
-		for (size_t i = 1; i < s.word_count && bare; i++)
-			bare = s.words[i].literal && str_starts(s.words[i].text, STR("-"));
-		if (!index && !bare)
-			return 0;
-		s = part_of(&s, bare ? s.word_count : index, s.word_count); /* without a command it prints */
-	}
-	ret[0] = s;
-	return shell_runs(&s, "find") ? split_find(a, &s, ret) : 1;
+	return wrapped_index(&xargs, c);
 }
 
 /* ---- exact rules ---- */

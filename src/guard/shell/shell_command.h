@@ -39,6 +39,8 @@ bool shell_reads_if_held(const struct shell_command *c);
  * not certain. */
 enum { SHELL_HELD_MAX = 8 };
 size_t shell_held_forms(struct arena *a, const struct shell_command *c, struct shell_command ret[SHELL_HELD_MAX]);
+/* Where the command of xargs begins, with options that add words; 0: that is not certain. */
+size_t shell_behind_xargs(const struct shell_command *c);
 /* It reads nothing but its words, whatever options it has: echo, pwd, uname ... */
 bool shell_takes_no_files(const struct shell_command *c);
 
