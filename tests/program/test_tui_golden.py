@@ -152,6 +152,7 @@ LISTS = (
     ("/version", "cadre"), ("/export out.md", "out.md"), ("/effort low", "effort: low"), ("/todo", ""), ("/team", "team"), ("/tasks x", ""), ("!echo out", "out"),
     ("/rename A title", ""), ("/config", "settings"), ("/doctor", "sandbox"), ("/sessions", "ago"),
 )
+FIGURE = r"\s+[\d.]+( [kM])?%?(?=\s|$)"  # what the prompt needs differs with the machine
 PATHS = ("/status", "/permissions", "/config", "/config theme", "/sandbox", "/doctor", "/export out.md", "/sessions")
 KEPT, UPDATE = pathlib.Path(__file__).with_name("tui_screens.txt"), os.environ.get("CADRE_UPDATE")
 
@@ -290,7 +291,7 @@ def paths(lab, rows):
     text = re.sub(r"projects/[-\w]+/", "projects/KEY/", re.sub(r"/cadre-(sandbox-)?\d+(-[0-9a-f]{8})?", "/cadre-N", text))
     for path, name in ((lab.home, "HOME"), (lab.work, "WORK"), (lab.folder, "LAB")):
         text = text.replace(path, name)
-    return steady(text[text.find("enabled"):] if "seccomp" in text else re.split("(ok|note|BAD)sandbox", text)[0])
+    return steady(text[text.find("enabled"):].split("hidden")[0] if "seccomp" in text else re.split("(ok|note|BAD)sandbox", text)[0])
 
 
 @prepared
@@ -304,7 +305,10 @@ def every_list_is_as_it_was_at_each_width(lab, golden):
                     first = max(i for i, r in enumerate(rows) if r == "❯ " + command)
                     last = max(i for i, r in enumerate(rows) if r == "❯")
                     rows = [r for r in rows[first + 1:last] if r]
-                    return [paths(lab, rows)] if command in PATHS else [steady(r) for r in joined(rows, columns)]
+                    if command in PATHS:
+                        return [paths(lab, rows)]
+                    lines = [steady(r) for r in joined(rows, columns)]
+                    return [re.sub(FIGURE, " 0", line) for line in lines] if command == "/context" else lines
                 s.press(command, "enter")
                 s.until(lambda rows: "❯ " + command in s.all() and rows[s.cursor()[0]] == "❯")
                 golden.check(s, "%s %d" % (command, columns), shown)
