@@ -148,9 +148,9 @@ WAITS = ("Conversation", "Theme", "Back to before", "Agents: 3", "3 run", "todo 
 LISTS = (
     ("/help", "? on an empty line"), ("/help cost", "/cost"), ("/keys", "?"), ("/hepl", "did you mean"), ("/status", "version"), ("/context", "Free space"),
     ("/usage", "of all agents"), ("/hooks", "Stop"), ("/mcp", "clerk"), ("/agents", "Plan"), ("/skills", "polish"), ("/permissions", "allow"),
-    ("/plugin", "plugin"), ("/config theme", "theme"), ("/sandbox", "sandbox"), ("/statusline", "statusLine"), ("/terminal-setup", "hift"),
-    ("/version", "cadre"), ("/export out.md", "out.md"), ("/effort low", "effort: low"), ("/todo", ""), ("/team", "team"), ("/tasks x", ""), ("!echo out", "out"),
-    ("/rename A title", ""), ("/config", "settings"), ("/doctor", "sandbox"), ("/sessions", "ago"),
+    ("/plugin", "plugin"), ("/config theme", "theme"), ("/sandbox", "enabled"), ("/statusline", "statusLine"), ("/terminal-setup", "hift"),
+    ("/version", ""), ("/export out.md", "session"), ("/effort low", "effort: low"), ("/todo", ""), ("/team", "team"), ("/tasks x", "agents"), ("!echo out", "out"),
+    ("/rename A title", ""), ("/config", "settings"), ("/doctor", "settings"), ("/sessions", "hello"),
 )
 FIGURE = r"\s+[\d.]+( [kM])?%?(?=\s|$)"  # what the prompt needs differs with the machine
 PATHS = ("/status", "/permissions", "/config", "/config theme", "/sandbox", "/doctor", "/export out.md", "/sessions")
@@ -311,6 +311,7 @@ def every_list_is_as_it_was_at_each_width(lab, golden):
                     return [re.sub(FIGURE, " 0", line) for line in lines] if command == "/context" else lines
                 s.press(command, "enter")
                 s.until(lambda rows: "❯ " + command in s.all() and rows[s.cursor()[0]] == "❯")
+                s.until(lambda _: text.replace(" ", "") in "".join(shown(_)).replace(" ", ""))  # it has ended
                 golden.check(s, "%s %d" % (command, columns), shown)
 
 
