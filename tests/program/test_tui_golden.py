@@ -133,7 +133,6 @@ VIEWS = (
     ("waiting question", (), ("run it", "enter", "a line"), "a question"),
     ("agents", BASH, ("delegate", "enter", "3 run", "C-x", "t"), "Agents: 3"),
     ("message to an agent", BASH, ("delegate", "enter", "3 run", "C-x", "t", "Agents: 3", "m", "look at the roots too"), "message:"),
-    ("stopping an agent", BASH, ("delegate", "enter", "3 run", "C-x", "t", "Agents: 3", "x"), "again stops"),
     ("agent transcript", BASH, ("delegate", "enter", "3 run", "C-x", "t", "Agents: 3", "enter"), "job map"),
     ("rows of agents", BASH, ("delegate", "enter", "3 run"), "3 agents"),
     ("chosen row of agents", BASH, ("delegate", "enter", "3 run", "down", "down"), "3 agents"),
