@@ -415,7 +415,7 @@ def a_slash_opens_commands_and_an_at_sign_files(lab):
     os.makedirs(os.path.join(lab.work, ".claude", "skills", "polish"))
     with open(os.path.join(lab.work, ".claude", "skills", "polish", "SKILL.md"), "w") as f:
         f.write("---\nname: polish\ndescription: makes it shine\n---\nShine.\n")
-    with screen(lab) as s:
+    with screen(lab, "--trust-project") as s:
         ready(s)
         s.press("/mo")
         s.until("another model")

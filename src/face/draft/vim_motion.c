@@ -168,24 +168,40 @@ static size_t chunk_start(struct str s, size_t at, bool big) /* characters of on
 	return at;
 }
 
-static bool word_object(struct str s, size_t at, bool around, bool big, struct reach *ret)
+/* Inside, blanks count as a word does; around, a word counts with the blanks behind it, or before it where there are none behind the
+ * last one; from blanks on, with those before it. */
+static bool word_object(struct str s, size_t at, bool around, bool big, size_t count, struct reach *ret)
 {
 	size_t from = chunk_start(s, at, big), to = from;
-	bool white = false;
+	bool white_first = !class_at(s, at, big);
 
 	if (is_empty_line(s, at)) {
 		*ret = (struct reach){ .from = at, .to = at, .object = true };
-		return !around;
+		return !around && count < 2;
 	}
-	if (!class_at(s, to, big) == around) {
+	if (white_first == around) {
 		if (!word_ends(s, &to, 1, big, true))
 			return false;
 	} else {
 		(void)words_on(s, &to, 1, big, true);
 		to = cells_previous(s, to);
-		white = around;
 	}
-	if (white && class_at(s, to, big) && from > line_start(s, from)) {
+	for (size_t i = 1, end = line_end(s, to); i < count; i++) {
+		to = next_cluster(s, to);
+		if (to >= end)
+			return false;
+		for (int part = 0; part < (around ? 2 : 1) && to < end; part++) {
+			int class = class_at(s, to, big);
+			if (part && class && !white_first)
+				break; /* no blanks behind it */
+			while (to < end && class_at(s, to, big) == class)
+				to = next_cluster(s, to);
+			if (class && white_first)
+				break; /* its blanks were before it, if any */
+		}
+		to = cells_previous(s, to);
+	}
+	if (around && !white_first && class_at(s, to, big) && from > line_start(s, from)) {
 		size_t before = chunk_start(s, cells_previous(s, from), big);
 		if (!class_at(s, before, big) && before > line_start(s, before))
 			from = before;
@@ -194,7 +210,8 @@ static bool word_object(struct str s, size_t at, bool around, bool big, struct r
 	return true;
 }
 
-static bool quote_object(struct str s, size_t at, bool around, char quote, struct reach *ret)
+/* 2i" has the quotes, and not the blanks around them */
+static bool quote_object(struct str s, size_t at, bool around, char quote, size_t count, struct reach *ret)
 {
 	size_t start = line_start(s, at), end = line_end(s, at), open = end, close = end;
 
@@ -220,7 +237,8 @@ static bool quote_object(struct str s, size_t at, bool around, char quote, struc
 	}
 	if (open == end || close == end)
 		return false;
-	size_t from = around ? open : open + 1, to = around ? close + 1 : close;
+	bool quotes = around || count > 1;
+	size_t from = quotes ? open : open + 1, to = quotes ? close + 1 : close;
 	if (around && to < end && (s.p[to] == ' ' || s.p[to] == '\t')) {
 		while (to < end && (s.p[to] == ' ' || s.p[to] == '\t'))
 			to++;
@@ -232,7 +250,8 @@ static bool quote_object(struct str s, size_t at, bool around, char quote, struc
 	return true;
 }
 
-static bool bracket_object(struct str s, size_t at, bool around, char open, char close, struct reach *ret)
+/* The count-th pair around the cursor */
+static bool bracket_object(struct str s, size_t at, bool around, char open, char close, size_t count, struct reach *ret)
 {
 	size_t from = at, to, depth = 0;
 
@@ -250,21 +269,23 @@ static bool bracket_object(struct str s, size_t at, bool around, char open, char
 		depth = s.p[to] == open ? depth + 1 : s.p[to] == close ? depth - 1 : depth;
 	if (to >= s.n)
 		return false;
+	if (count > 1)
+		return from && bracket_object(s, from - 1, around, open, close, count - 1, ret);
 	*ret = (struct reach){ .from = around ? from : from + 1, .to = around ? to + 1 : to, .object = true };
 	return true;
 }
 
-static bool text_object(struct str s, size_t at, bool around, char kind, struct reach *ret)
+static bool text_object(struct str s, size_t at, bool around, char kind, size_t count, struct reach *ret)
 {
 	static const char *const brackets[] = { "()b", "[]", "{}B", "<>" };
 
 	if (kind == 'w' || kind == 'W')
-		return word_object(s, at, around, kind == 'W', ret);
+		return word_object(s, at, around, kind == 'W', count, ret);
 	if (char_in(kind, "\"'`"))
-		return quote_object(s, at, around, kind, ret);
+		return quote_object(s, at, around, kind, count, ret);
 	for (size_t i = 0; i < COUNT_OF(brackets); i++)
 		if (char_in(kind, brackets[i]))
-			return bracket_object(s, at, around, brackets[i][0], brackets[i][1], ret);
+			return bracket_object(s, at, around, brackets[i][0], brackets[i][1], count, ret);
 	return false;
 }
 
@@ -374,7 +395,7 @@ bool vim_motion(struct vim *v, const struct draft *d, struct str m, size_t count
 	}
 	case 'i':
 	case 'a':
-		return text_object(s, at, m.p[0] == 'a', m.p[1], ret);
+		return text_object(s, at, m.p[0] == 'a', m.p[1], count, ret);
 	default:
 		return false;
 	}

@@ -180,7 +180,7 @@ void region_resize(struct region *r, unsigned columns, unsigned rows, unsigned c
 
 	/* It cut the cursor's row, and only xterm.js is known to wrap the others then: from now on it counts as one that cuts. A row
 	 * may stay behind where that is wrong; none is lost. */
-	if (known && !wrapped && fits && !r->is_xterm_js)
+	if (known && !wrapped && fits && !r->is_xterm_js && !r->rewraps_caret)
 		r->cuts = true;
 	if (!r->cuts && columns < r->columns && columns && fits) {
 		up = wrapped ? r->at_column / columns : 0;

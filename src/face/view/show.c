@@ -95,11 +95,14 @@ void show_context(struct tui *t)
 						: STR("█"));
 		buf_clear(&b);
 		buf_addcount(&b, tokens);
-		styled_addf(&s, look, "%s%s ", narrow ? "" : "  ", t->ascii ? "#" : "█");
-		styled_addf(&s, LOOK_PLAIN, narrow ? "%s %s\n" : "%-15s %8s", json_cstr(json_get(kind, "name"), &a),
-			    b.p);
-		if (!narrow)
+		const char *name = json_cstr(json_get(kind, "name"), &a);
+		if (narrow) {
+			styled_addf(&s, look, "%s %s\n", name, b.p);
+		} else {
+			styled_addf(&s, look, "  %s ", t->ascii ? "#" : "█");
+			styled_addf(&s, LOOK_PLAIN, "%-15s %8s", name, b.p);
 			styled_addf(&s, LOOK_DIM, "  %4.1f%%\n", most ? (double)tokens * 100 / (double)most : 0);
+		}
 		i++;
 	}
 	styled_add(&bar, LOOK_PLAIN, STR("\n"));

@@ -127,7 +127,7 @@ TEST(a_narrower_window_never_takes_a_row_above_the_region)
 		{ false, false, false, 59, REGION_COLUMN_UNKNOWN, "\r\033[3A\033[J" }, /* the smaller sum */
 		{ false, true, false, 59, REGION_COLUMN_UNKNOWN, "\r\033[4A\033[J" },
 		{ false, false, false, 59, 19, "\r\033[4A\033[J" }, /* wrapped, as in tmux */
-		{ false, false, false, 59, 39, "\r\033[3A\033[J" }, /* its row was cut, as in xterm.js */
+		{ false, false, false, 59, 39, "\r\033[2A\033[J" }, /* its row was cut, and it is not xterm.js */
 		{ false, true, false, 59, 39, "\r\033[3A\033[J" },
 		{ false, false, false, 59, 7, "\r\033[2A\033[J" }, /* as in no terminal that we know */
 		{ true, false, false, 59, 39, "\r\033[2A\033[J" },

@@ -56,6 +56,14 @@ TEST(commands_do_what_vim_does)
 		{ "one two", 0, "cwx\033", "|x two" },
 		{ "one two", 1, "ciwnew\033", "ne|w two" },
 		{ "one two three", 5, "daw", "one |three" },
+		{ "one two three four", 5, "d2aw", "one |four" },
+		{ "one two three four", 9, "2daw", "one tw|o" },
+		{ "one two three four", 3, "d2aw", "one| four" },
+		{ "one two three", 0, "c3iw=\033", "|= three" },
+		{ "one two", 4, "d2iw", "one |two" },
+		{ "say \"some words\" now", 7, "d2i\"", "say | now" },
+		{ "f(a, (b), c)", 6, "d2i(", "f(|)" },
+		{ "f(a, (b), c)", 6, "d3i(", "f(a, (|b), c)" },
 		{ "say \"some words\" now", 7, "di\"", "say \"|\" now" },
 		{ "say \"some words\" now", 7, "da\"", "say |now" },
 		{ "f(a, (b), c)", 3, "di(", "f(|)" },
@@ -139,7 +147,7 @@ static void add_random_command(struct buf *b, unsigned *seed, bool with_objects)
 
 	if (kind == 2 && !with_objects)
 		kind = 1;
-	if (kind != 2 && next_random(seed) % 5 == 0 && *motion != '0')
+	if (kind != 2 && next_random(seed) % 5 == 0 && *motion != '0') /* a count that is too high moves vim's cursor */
 		buf_addf(b, "%u", next_random(seed) % 3 + 2);
 	switch (kind) {
 	case 0:
