@@ -163,7 +163,7 @@ class Modeld:
     def bodies(self):
         """Of all requests so far."""
         with open(self.log, encoding="utf-8") as lines:
-            return [json.loads(line)["body"] for line in lines]
+            return [json.loads(line)["body"] for line in lines if line.endswith("\n")]  # or it is being written
 
     def stop(self):
         self.process.terminate()
