@@ -62,7 +62,7 @@ from scenario_lines import (SHOWN, SHOWN_LINES, difference, event_line, frame_fa
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / os.environ.get("TEST_BUILD", "build-test")
 FOLDERS = os.environ.get("TEST_FOLDERS")  # tests/run: each folder in it has a group of inodes of its own
-LIMIT_S = 30
+LIMIT_S = 60
 
 HEADERS = [(name, re.compile(header + "$")) for name, header in (
     ("model", "model"), ("file_is", r"file is (\S+)"), ("no_file", r"no file (\S+)"), ("file", r"file (\S+)"),
@@ -160,7 +160,7 @@ class Test:
         if not self.modeld:
             return
         self.modeld.terminate()
-        code = self.modeld.wait(10)
+        code = self.modeld.wait(LIMIT_S)
         said = (self.top / "modeld.stderr").read_text()
         if code or said:
             self.fail(f"modeld ended with {code}", [said])
@@ -275,7 +275,7 @@ class Test:
 
     def check_processes(self):
         """The program's children end with it, or shortly after."""
-        mark, until = f"HOME={self.places['home']}\0".encode(), time.monotonic() + 5
+        mark, until = f"HOME={self.places['home']}\0".encode(), time.monotonic() + LIMIT_S
         while left := [p for p in pathlib.Path("/proc").glob("[0-9]*") if has_mark(p, mark)]:
             if not wait_for_end(int(left[0].name), until):
                 self.fail("processes are left: " + " ".join(p.name for p in left))

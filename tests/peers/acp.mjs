@@ -66,7 +66,7 @@ class Editor {
   async close() {
     const ended = new Promise((resolve) => this.child.on("exit", resolve));
     this.child.stdin.end();
-    setTimeout(() => this.child.kill(), 5000).unref();
+    setTimeout(() => this.child.kill(), 60_000).unref();
     await ended;
   }
 }

@@ -88,7 +88,7 @@ export class Lab {
 
   // Bodies of the requests that modeld has answered.
   requests() {
-    const lines = fs.readFileSync(this.log, "utf8").split("\n").filter(Boolean);
+    const lines = fs.readFileSync(this.log, "utf8").split("\n").slice(0, -1); // the rest is being written
     return lines.map((line) => JSON.parse(line)).filter((entry) => entry.path.startsWith("/v1/messages")).map((entry) => entry.body);
   }
 

@@ -39,7 +39,7 @@ const text = (result) => result.content.map((block) => block.text).join("\n");
 async function appears(file) {
   const watcher = fs.watch(path.dirname(file));
   try {
-    while (!fs.existsSync(file)) await new Promise((resolve) => watcher.once("change", resolve));
+    while (!fs.existsSync(file) || !fs.readFileSync(file, "utf8")) await new Promise((resolve) => watcher.once("change", resolve));
   } finally {
     watcher.close();
   }

@@ -104,11 +104,10 @@ class Run:
         return self.errors.read().decode(errors="replace")
 
     def wait(self, seconds=DEADLINE_S):
-        """Reads to the end of output and process."""
-        until = time.monotonic() + seconds
-        while self._fill(until):
+        """Reads to the end of output and process; late is one that says nothing for so long."""
+        while self._fill(time.monotonic() + seconds):
             pass
-        return self._end(until)
+        return self._end(time.monotonic() + seconds)
 
     def hang_up(self):
         """Closes our end of its output and waits for its end."""
@@ -167,7 +166,7 @@ class Modeld:
     def bodies(self):
         """Of all requests so far."""
         with open(self.log, encoding="utf-8") as lines:
-            return [json.loads(line)["body"] for line in lines]
+            return [json.loads(line)["body"] for line in lines if line.endswith("\n")]  # or it is being written
 
     def stop(self):
         self.process.terminate()

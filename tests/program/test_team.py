@@ -14,20 +14,13 @@ import signal
 import uuid
 
 from lab import Lab, Transcript, below, main
+from test_team_files import MAKES, PROMPT, TEAMS
 
 RUNS = int(os.environ.get("TEAM_RUNS", "4"))
 POINTS = ("team_recorded", "agent_recorded", "agent_prompted", "mail_queued", "call_started", "call_ended", "result_recorded",
           "answer_closed", "agent_end_recorded", "notice_delivered", "config_written", "member_gone", "request_before_send",
           "line_written")
-TEAMS = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
-PROMPT = "Make a team"
-MODEL = r'''
-latency 20
-rule makes
-  agent main
-  prompt contains "Make a team"
-  turn 1
-  call TeamCreate {"team_name": "alpha"}
+MODEL = "latency 20" + MAKES + r'''
 rule starts
   agent main
   prompt contains "Make a team"
@@ -192,12 +185,7 @@ rule ann
 
 WORK_POINTS = ("plan_sent", "plan_answered", "claim_written", "assignment_queued", "mail_queued", "shutdown_sent",
                "shutdown_approved", "member_gone", "call_started", "result_recorded", "agent_end_recorded")
-WORK = r'''
-rule makes
-  agent main
-  prompt contains "Make a team"
-  turn 1
-  call TeamCreate {"team_name": "alpha"}
+WORK = MAKES + r'''
 rule starts
   agent main
   prompt contains "Make a team"

@@ -215,12 +215,7 @@ def a_host_sees_every_state_of_members_and_names_them_in_its_requests(lab):
 
 
 def of_many_idle_members_sixty_four_stay_in_memory_and_all_are_woken(lab):
-    lab.model("""
-rule makes
-  agent main
-  prompt contains "Make a team"
-  turn 1
-  call TeamCreate {"team_name": "alpha"}
+    lab.model(MAKES + """
 rule starts
   agent main
   prompt contains "Make a team"

@@ -183,7 +183,7 @@ def notices_go_the_way_of_the_terminal(lab):
             s.send("\x1b[O")  # the focus goes
             before = len(s.raw)
             s.until("wants to use Bash")
-            assert wanted in s.raw[before:], (env, s.raw[before:])
+            s.until_raw(lambda raw: wanted in raw[before:])
             progress = b"\x1b]9;4;3" in s.raw
             assert progress == (env.get("TERM_PROGRAM") == "ghostty"), env
 
