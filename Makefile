@@ -12,7 +12,7 @@ build/build.ninja: OPTIONS = --buildtype=release
 build-test/build.ninja: OPTIONS = -Dtests=true -Dcrash_points=true -Db_sanitize=address,undefined -Doptimization=1 -Ddebug=true \
 	-Dc_args='-g1 -Wno-nonnull -fsanitize-undefined-trap-on-error' \
 	-Dc_link_args="-no-pie$(if $(shell command -v ld.gold), -fuse-ld=gold)"
-# Nothing of it is run: it is there for the warnings of the other compiler.
+# Nothing of it is linked or run: it is there for the warnings of the other compiler.
 build-clang/build.ninja: OPTIONS = -Dtests=true --buildtype=plain
 build-clang/build.ninja: export CC = clang
 # For daily work: compiles several times as fast as build-test. TEST_BUILD=build-dev tests/run unit
@@ -42,7 +42,7 @@ test:
 	@echo "make test: installs missing packages, builds ($(TREES)), runs $(or $(T),every test)"
 	@$(MAKE) --no-print-directory all build-test/build.ninja $(if $(T),,build-clang/build.ninja)
 	@scripts/build.sh build-test
-	@$(if $(T),,scripts/build.sh build-clang)
+	@$(if $(T),,scripts/build.sh build-clang objects)
 	@tests/run $(T)
 
 dev: build-dev/build.ninja

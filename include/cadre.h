@@ -22,7 +22,7 @@
  *   callbacks they do nothing and return CADRE_BUSY.
  * - The subcommands of the program (agents, mcp, config and others) are in cadre_command.h.
  * - Threads of a runtime (file searches, the start of OpenSSL) read the environment: a host changes it before cadre_open() only.
- * - Nothing is printed, and environment, locale and signal handlers of the process stay as they are (where the kernel has no
+ * - Nothing is printed, and environment (but for agent-id below), locale and signal handlers of the process stay as they are (where the kernel has no
  *   pidfd, libuv watches SIGCHLD while children run). Two things are done to the process from the first child process of a
  *   runtime until cadre_free(), unless an option says no: it becomes a subreaper (prctl), and it has one more child, the keeper,
  *   which ends what we started when we are killed. One thing is done if an option wants it: the limit of open files is raised. */
@@ -88,8 +88,9 @@ CADRE_API const char *cadre_version(void);
  *   managed-settings-in-initialize (""), project-config-root (the checkout with the project files), channels (without
  *   effect), teammate-mode (in-process | auto | tmux: where members of a team run), and for a process that is a member in a
  *   pane, as its lead starts it: agent-id, agent-name, team-name, agent-color, agent-type, parent-session-id, lead-process,
- *   plan-mode-required (""). With agent-id the process takes the environment of its lead, and gets SIGTERM when the member
- *   ends. For hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the scripted
+ *   plan-mode-required (""). With agent-id cadre_open() changes the process, which must be a program of its own:
+ *   it takes the environment of its lead, cannot be attached to, is the first to go when memory is short, and gets SIGTERM when
+ *   the member ends. For hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the scripted
  *   provider; "" = the embedded one), interactive ("" = the host answers permission questions), hooks (JSON; functions
  *   of the host by hookCallbackIds), entrypoint, single-prompt ("" = no further prompt follows, so hooks with
  *   asyncRewake are waited for), no-keeper (""), no-subreaper (""), raise-descriptor-limit ("" = to the hard limit, at
@@ -167,6 +168,7 @@ CADRE_API void cadre_close(struct cadre_session *s);
 CADRE_API const char *cadre_session_id(const struct cadre_session *s);
 CADRE_API const char *cadre_session_model(const struct cadre_session *s);
 CADRE_API const char *cadre_session_mode(const struct cadre_session *s); /* permission mode of its main agent, now */
+CADRE_API int cadre_session_is_trusted(const struct cadre_session *s);   /* 1: the user trusts its folder */
 CADRE_API const char *cadre_session_file(const struct cadre_session *s); /* its transcript; "": nothing is written */
 /* The value of a setting as JSON, as all files that count give it to this session ("statusLine", "worktree.baseRef"); NULL: not
  * set. Not NUL-terminated; borrowed until the next call of cadre_run(). */
@@ -190,12 +192,12 @@ enum cadre_event_kind {
 	CADRE_PERMISSION_DENIED,   /* name: tool, text: why; frame: system/permission_denied */
 	CADRE_RETRY,               /* text: the failure and the time of the next attempt; frame: system/api_retry */
 	CADRE_NOTIFICATION,        /* text: a background task ended */
-	CADRE_ERROR,               /* text: a message for the user outside the answer; name: "note" if it is no error */
-	CADRE_TURN_ENDED,          /* text: the result, is_error; frame: result */
-	CADRE_AGENT_STARTED,       /* a child begins; frame: system/task_started */
-	CADRE_AGENT_PROGRESS,      /* it calls a tool; frame: system/task_progress */
-	CADRE_AGENT_ENDED,         /* text: its report, is_error; frame: system/task_updated */
-	CADRE_TASKS_CHANGED,       /* the set of background tasks; frame: system/background_tasks_changed */
+	CADRE_ERROR,          /* text: a message for the user outside the answer; name: "note" if it is not an error */
+	CADRE_TURN_ENDED,     /* text: the result, is_error; frame: result */
+	CADRE_AGENT_STARTED,  /* a child begins; frame: system/task_started */
+	CADRE_AGENT_PROGRESS, /* it calls a tool; frame: system/task_progress */
+	CADRE_AGENT_ENDED,    /* text: its report, is_error; frame: system/task_updated */
+	CADRE_TASKS_CHANGED,  /* the set of background tasks; frame: system/background_tasks_changed */
 	CADRE_QUESTION_ASKED, /* text: the input of AskUserQuestion as JSON, id: for cadre_answer_question; with a user
 				    * there also whether a server that the project brings may be used (name: the server) */
 	CADRE_HOOK_STARTED,   /* text: PreToolUse:Bash, id; if asked for; frame: system/hook_started */
@@ -207,9 +209,10 @@ enum cadre_event_kind {
 	CADRE_MEMBER_STATE,      /* a member of a team works, waits or fails; frame: system/task_updated */
 	CADRE_SANDBOX_VIOLATION, /* name: write, read, network, socket or removed, text: what, id: of the call, why: the rule;
 				    * frame: system/sandbox_violation */
-	CADRE_TOOL_PROGRESS,  /* a command of the main agent prints: name, id, text: its last line, CADRE_FIGURE_LINES;
+	CADRE_TOOL_PROGRESS,   /* a command of the main agent prints: name, id, text: its last line, CADRE_FIGURE_LINES;
 				    * at most 4 times a second, not in its first 250 ms */
-	CADRE_QUESTION_CLOSED /* id: what was asked needs no answer any more; text: why */
+	CADRE_QUESTION_CLOSED, /* id: what was asked needs no answer any more; text: why */
+	CADRE_TERMINAL_SEQUENCE /* text: from a hook, for the terminal: a title, a notice or the bell, nothing else */
 };
 
 CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);
@@ -223,7 +226,7 @@ CADRE_API const char *cadre_event_text(const struct cadre_event *e, size_t *ret_
 CADRE_API int cadre_event_is_error(const struct cadre_event *e);
 /* Of CADRE_PERMISSION_ASKED: why it is asked (""), the i-th rule that would allow this call (NULL: no more),
  * whether CADRE_ACCEPT_EDITS is possible, and what an edit would change: a JSON object with filePath and structuredPatch, as
- * the result of Edit has them ("": it is no edit, or cannot be applied). */
+ * the result of Edit has them ("": it is not an edit, or cannot be applied). */
 CADRE_API const char *cadre_event_why(const struct cadre_event *e);
 CADRE_API const char *cadre_event_rule(const struct cadre_event *e, size_t i);
 CADRE_API int cadre_event_offers_edits(const struct cadre_event *e);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# build.sh DIR: builds in DIR. Sources and tests are found by their folders, so meson looks again when files came or went.
+# build.sh DIR [objects]: builds in DIR, all of it or only what is compiled. Sources and tests are found by their folders, so meson
+# looks again when files came or went.
 set -eu
 list="$1/files.txt"
 find src tests/unit tests/program tests/scenarios fuzz -name '*.c' -o -name '*.json' -o -name 'test_*.py' -o -type d | sort >"$list.new"
@@ -9,4 +10,6 @@ if [ -f "$list" ] && ! cmp -s "$list" "$list.new"; then
 	ninja -C "$1" -t cleandead >/dev/null
 fi
 mv "$list.new" "$list"
-exec ninja -C "$1"
+[ "${2-}" != objects ] || targets=$(ninja -C "$1" -t targets rule c_COMPILER)
+# shellcheck disable=SC2086
+exec ninja -C "$1" ${targets-}

@@ -31,7 +31,7 @@ class Missing(AssertionError):
 class Terminal:
     """A child in a pty of its own. `text` is what it wrote, without the sequences that only move or paint."""
 
-    def __init__(self, argv, env=None, cwd=None, deadline_s=20, columns=100):
+    def __init__(self, argv, env=None, cwd=None, deadline_s=60, columns=100):
         self.deadline_s = deadline_s
         self.raw = b""
         self.read_to = 0
@@ -39,12 +39,12 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             try:
+                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
                 if cwd:
                     os.chdir(cwd)
                 os.execvpe(argv[0], argv, env or os.environ)
             finally:
                 os._exit(127)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
 
     def __enter__(self):
         return self

@@ -126,6 +126,8 @@ def picture(s, path):
 def main():
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"
     lab = Lab()
+    lab.work = "/tmp/parser"  # is seen in the rule of a question
+    os.mkdir(lab.work)
     try:
         work = pathlib.Path(lab.work)
         (work / "parse.c").write_text("size_t n = 0;\nconst char *end = p + size;\nwhile (p < end)\n        n += *p++ == '\\n';\n")
@@ -171,6 +173,7 @@ def main():
                 for at, data in s.pieces:
                     f.write(json.dumps([round(at, 3), "o", data.decode("utf-8", "replace").replace(lab.folder, "/tmp/tour")]) + "\n")
     finally:
+        shutil.rmtree(lab.work)
         lab.close()
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """source.py rooms|form TESTS: checks of the source itself, as TAP. TESTS is the list of tests that meson wrote (intro-tests.json)."""
 import contextlib
+import hashlib
 import importlib.machinery
 import importlib.util
 import io
@@ -36,16 +37,23 @@ def a_forbidden_include_fails():
 
 
 def the_source_is_formatted():
-    """By clang-format 14, the version of Debian 12; `make format` does it."""
+    """By clang-format 14, the version of Debian 12; `make format` does it. A file that was clean is looked at again when it changed."""
     tool = shutil.which("clang-format")
-    if not tool or "version 14." not in subprocess.run([tool, "--version"], stdout=subprocess.PIPE, text=True).stdout:
+    version = subprocess.run([tool, "--version"], stdout=subprocess.PIPE, text=True).stdout if tool else ""
+    if "version 14." not in version:
         return "clang-format 14 is not installed"
     listed = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     files = listed.stdout.split()
     assert len(files) > 100, files
-    done = subprocess.run([tool, "--dry-run", "-Werror", *files], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True)
+    rules = (version + (ROOT / ".clang-format").read_text()).encode()
+    digests = {name: hashlib.sha256(rules + (ROOT / name).read_bytes()).hexdigest() for name in files}
+    clean = pathlib.Path(sys.argv[2]).with_name("clean.txt")
+    known = set(clean.read_text().split()) if clean.exists() else set()
+    changed = [name for name in files if digests[name] not in known]
+    done = subprocess.run([tool, "--dry-run", "-Werror", *changed], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
     assert done.returncode == 0, done.stdout[:2000]
+    clean.write_text("\n".join(digests.values()))
 
 
 def every_test_is_registered():
@@ -80,8 +88,21 @@ def the_runner_counts_cases_and_every_bad_end():
         assert ("FAIL t: " in shown.getvalue()) == bool(expected[1]), shown.getvalue()
 
 
+def variables_that_settings_may_set_are_not_read_from_the_process():
+    """services_variable() knows `env` of the settings and what clients have set; getenv() is for what a process is born with."""
+    own = set("""HOME PATH TMPDIR TMUX TMUX_PANE XDG_RUNTIME_DIR IS_SANDBOX USER_TYPE CLAUDE_CONFIG_DIR CLAUDE_CODE_SIMPLE
+        CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_PLUGIN_CACHE_DIR CLAUDE_CODE_SDK_READS_SESSION_STATE CLAUDE_CODE_PLAN_MODE_REQUIRED
+        CLAUDE_CODE_TEAMMATE_COMMAND CURL_CA_BUNDLE SSL_CERT_FILE NODE_EXTRA_CA_CERTS""".split())
+    read = [(path, name) for path in ROOT.glob("src/*/**/*.c") if path.relative_to(ROOT / "src").parts[0] != "face"
+            for name in re.findall(r'\bgetenv\("(\w+)"', path.read_text())]
+    assert own <= {name for _, name in read}, own - {name for _, name in read}
+    bad = [f"{path.relative_to(ROOT)}: {name}" for path, name in read if name not in own and not name.startswith(("CADRE_", "T_"))]
+    assert not bad, "\n".join(bad)
+
+
 SUITES = {"rooms": [every_include_is_allowed_by_the_table_of_rooms, a_forbidden_include_fails],
-          "form": [the_source_is_formatted, every_test_is_registered, the_runner_counts_cases_and_every_bad_end]}
+          "form": [the_source_is_formatted, every_test_is_registered, the_runner_counts_cases_and_every_bad_end,
+                   variables_that_settings_may_set_are_not_read_from_the_process]}
 
 
 def main():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // mcp_conformance_client.mjs - the client that the conformance suite of MCP looks at: the whole program, whose scripted model
-// calls the one tool of the scenario. usage: CADRE=PROGRAM node mcp_conformance_client.mjs URL
+// calls the one tool of the scenario. How it ended is a line of a file.
+// usage: CADRE=PROGRAM CONFORMANCE_ENDS=FILE node mcp_conformance_client.mjs URL
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -45,5 +46,6 @@ const { status } = spawnSync(
    "--settings", JSON.stringify(settings), "--allowedTools", "mcp__test", "--", "Use the tool"],
   { cwd: home, stdio: ["ignore", "inherit", "inherit"], env: { ...process.env, HOME: home, CLAUDE_CONFIG_DIR: home } },
 );
+fs.appendFileSync(process.env.CONFORMANCE_ENDS, `${scenario} ${status}\n`);
 fs.rmSync(home, { recursive: true, force: true });
 process.exit(status ?? 1);

@@ -178,12 +178,13 @@ class Lab:
         self.folder = tempfile.mkdtemp(prefix="cadre-lab-")
         self.mark = uuid.uuid4().hex
         self.home, self.work = os.path.join(self.folder, "home"), os.path.join(self.folder, "work")
-        os.makedirs(self.home)
-        os.makedirs(self.work)
+        self.runtime = os.path.join(self.folder, "run")  # sessions of other tests are not found there
+        for place in (self.home, self.work, self.runtime):
+            os.makedirs(place)
         self.models, self.runs, self.fifos = [], [], []
         self.env = {name: os.environ[name] for name in KEPT if name in os.environ}
         self.env.update(HOME=self.home, ANTHROPIC_API_KEY="test", CADRE_LAB=self.mark, TERM="dumb",
-                        CLAUDE_CODE_TMPDIR=self.folder)
+                        CLAUDE_CODE_TMPDIR=self.folder, XDG_RUNTIME_DIR=self.runtime)
 
     def close(self):
         for run in self.runs:
@@ -348,6 +349,37 @@ class Transcript:
     def check_complete(self):
         missing = set(self.calls()) - set(self.results())
         assert not missing, "calls without a result: %s" % missing
+
+
+def until(found, why, seconds=DEADLINE_S):
+    """Waits until found() gives something, and returns it. A file that is not there yet or only half written is looked at again. why is
+    a text, or a function that gives what is told when the time is over."""
+    deadline = time.monotonic() + seconds
+    while True:
+        missing = None
+        try:
+            if seen := found():
+                return seen
+        except (OSError, LookupError, ValueError, TypeError, AttributeError, StopIteration) as error:
+            missing = error
+        if time.monotonic() > deadline:
+            raise Late(str(why() if callable(why) else why)) from missing
+        time.sleep(0.01)
+
+
+def replace(path, text):
+    """Writes a file as a careful program does: nobody sees half of it."""
+    part = pathlib.Path("%s.%s" % (path, uuid.uuid4().hex[:8]))
+    part.write_text(text)
+    part.rename(path)
+
+
+def read_json(path):
+    """None for a file that is not there, or not whole."""
+    try:
+        return json.loads(pathlib.Path(path).read_text())
+    except (FileNotFoundError, ValueError):
+        return None
 
 
 def below(folder, pattern="*"):

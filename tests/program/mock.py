@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import hmac
 import http.server
+import itertools
 import json
 import re
 import struct
@@ -16,7 +17,8 @@ import zlib
 
 
 class Mock:
-    """reply(n, request) gives (status, headers, body); n counts from 1. request has path, headers, body. context: of TLS."""
+    """reply(n, request) gives (status, headers, body); n counts from 1. request has path, headers, body. A body that is no text is
+    written piece by piece, and ends with the connection. context: of TLS."""
 
     def __init__(self, reply, context=None):
         self.seen = []
@@ -34,15 +36,17 @@ class Mock:
                 mock.seen.append(request)
                 status, headers, body = reply(len(mock.seen), request)
                 body = body.encode() if isinstance(body, str) else body
+                whole = isinstance(body, bytes)
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)
                     if name == "date":  # in place of its own
                         self._headers_buffer = [h for h in self._headers_buffer if not h.startswith(b"Date:")]
-                self.send_header("content-length", str(len(body)))
+                self.send_header(*(("content-length", str(len(body))) if whole else ("connection", "close")))
                 with contextlib.suppress(ConnectionError):  # it did not wait
                     self.end_headers()
-                    self.wfile.write(body)
+                    for piece in [body] if whole else body:
+                        self.wfile.write(piece)
                 with mock.news:
                     mock.sent.append(self.path)
                     mock.news.notify_all()
@@ -95,15 +99,19 @@ def call(name, arguments, id="call_1", finish="tool_calls", **more):
                             delta(finish))
 
 
+def message_events(texts):
+    """An answer of the Messages API, in pieces: one for each of its texts, when it is there."""
+    start = [{"type": "message_start", "message": {"id": "msg_1", "model": "claude", "usage": {"input_tokens": 1}}},
+             {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}]
+    end = [{"type": "content_block_stop", "index": 0},
+           {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}, {"type": "message_stop"}]
+    deltas = ({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}} for text in texts)
+    for e in itertools.chain(start, deltas, end):
+        yield ("event: %s\ndata: %s\n\n" % (e["type"], json.dumps(e))).encode()
+
+
 def message(text, **more):
-    """An answer of the Messages API."""
-    events = [{"type": "message_start", "message": {"id": "msg_1", "model": "claude", "usage": {"input_tokens": 1}}},
-              {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-              {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
-              {"type": "content_block_stop", "index": 0},
-              {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
-              {"type": "message_stop"}]
-    return 200, {**SSE, **more}, "".join("event: %s\ndata: %s\n\n" % (e["type"], json.dumps(e)) for e in events)
+    return 200, {**SSE, **more}, b"".join(message_events([text])).decode()
 
 
 def picture():

@@ -5,26 +5,14 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
-import time
 import uuid
 
-from lab import CADRE, Skip, below
+from lab import CADRE, DEADLINE_S, Skip, below, until
 
 TEAMS = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
-DEADLINE_S = 20
 PANE = "#{pane_id} #{pane_pid} #{window_index} #{@cadre} #{pane_title} #{pane_left} #{pane_active}"
-
-
-def until(found, what, seconds=DEADLINE_S):
-    """Waits until found() gives something, which is returned."""
-    deadline = time.monotonic() + seconds
-    while True:
-        seen = found()
-        if seen:
-            return seen
-        assert time.monotonic() < deadline, what() if callable(what) else what
-        time.sleep(0.02)
 
 
 class Terminal:
@@ -63,6 +51,7 @@ class Terminal:
     def lead(self, *args, **env):
         """The program, in place of what the lead's pane runs."""
         words = [CADRE, "--plain", *args]
+        self.run("clear-history", "-t", self.shell)  # of a lead before this one
         wanted = {**self.env, **env}
         command = ["env", "-i", *("%s=%s" % item for item in wanted.items())]
         if self.inside:
@@ -89,9 +78,14 @@ class Terminal:
     def sees(self, text, pane=None, seconds=DEADLINE_S):
         until(lambda: text in self.screen(pane), lambda: (text, self.screen(pane)), seconds)
 
-    def type(self, text):
-        self.run("send-keys", "-t", self.shell, "-l", text)
-        self.run("send-keys", "-t", self.shell, "Enter")
+    def type(self, text, pane=None):
+        self.run("send-keys", "-t", pane or self.shell, "-l", text)
+        self.run("send-keys", "-t", pane or self.shell, "Enter")
+
+    def allow(self):
+        """Says yes to the question that the lead shows."""
+        self.sees("say why:")
+        self.type("y")
 
     def config(self):
         return pathlib.Path(self.lab.home, ".claude")
@@ -100,11 +94,22 @@ class Terminal:
         """Meta files of members, by name."""
         found = {}
         for path in self.config().glob("projects/*/%s/subagents/agent-*.meta.json" % self.session):
-            text = path.read_text()
-            if text.endswith("\n"):  # until then a new file is being written
-                meta = json.loads(text)
+            if path.read_text().endswith("\n"):  # until then a new file is being written
+                meta = until(lambda: json.loads(path.read_text()), path.read_text)  # a change is written over what was there
                 found[meta["name"]] = meta
         return found
+
+    def team(self, name="ann"):
+        """What the meta file of a member says about its team, pane and process."""
+        return until(lambda: self.meta()[name]["team"], self.meta)
+
+    def mailbox(self):
+        return until(lambda: next(self.config().glob("projects/*/%s/subagents/agent-*.mail.jsonl" % self.session)), "there is no mailbox")
+
+    def inbox(self, name="ann"):
+        path = self.config() / "teams" / ("session-" + self.session[:8]) / "inboxes" / (name + ".json")
+        until(path.parent.exists, self.screen)
+        return path
 
     def texts(self, session):
         """User lines of a session, as text."""
@@ -115,11 +120,23 @@ class Terminal:
         """How often a session was given this text."""
         return sum(line.count(text) for line in self.texts(session or self.session))
 
+    def hears(self, text, session=None, count=1):
+        """Waits until a session was given this text so often."""
+        until(lambda: self.heard(text, session) >= count, lambda: (text, self.texts(session or self.session), self.screen(), self.panes()))
+
     def alive(self, pid):
         try:
             return pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()[0] != "Z"
         except OSError:
             return False
+
+    def locks(self):
+        return [path for path in below(self.config(), "*.lock") if path.is_dir()]
+
+    def kill(self, pid):
+        """Kills a member when it holds no lock. That of its last change it keeps for some milliseconds; one that is left is taken over late."""
+        until(lambda: not self.locks(), self.locks)
+        os.kill(pid, signal.SIGKILL)
 
     def untouched(self):
         now = {pane[0]: pane[1] for pane in self.panes() if pane[0] in self.users and pane[0] != self.shell}
@@ -133,8 +150,7 @@ class Terminal:
         ours = lambda: [row for row in self.lab.left() if "--agent-id" in row[1] or "cadre-" in row[1].split("-L")[-1][:8]]
         until(lambda: not ours(), ours, seconds)
         self.untouched()
-        locks = [path for path in below(self.config(), "*.lock") if path.is_dir()]
-        assert killed or not locks, locks
+        assert killed or not self.locks(), self.locks()
         assert not list(pathlib.Path(self.lab.folder).glob("tmux-*/cadre-*"))
         sockets = lambda: [row for row in pathlib.Path("/proc/net/unix").read_text().splitlines() if "cadre-team." + self.session in row]
         until(lambda: not sockets(), sockets)  # a process that was killed has a moment of its own
@@ -213,15 +229,20 @@ rule ann goes on
 rule other
   text Noted.
 """
+PANES = {"teams": {"implicit": True}}
 IMPLICIT = {"teams": {"implicit": True, "restartPanes": 9}}
 
 
-def printed_in_pane(t, *args, **more):
-    """A run of -p whose members are panes of the terminal."""
+def beside_pane(t, **more):
+    """The environment of a program that has a pane of the terminal, and its own input and output."""
     pane = t.panes(":1")[0][0]
-    env = {**TEAMS, "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane, **more}
-    return t.lab.start("-p", "--session-id", t.session, "--settings", json.dumps(IMPLICIT), "--teammate-mode", "tmux", *args,
-                       "Make a team", env=env)
+    return {**TEAMS, "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane, **more}
+
+
+def printed_in_pane(t, *args, settings=IMPLICIT, mode="tmux", **more):
+    """A run of -p whose members are panes of the terminal."""
+    return t.lab.start("-p", "--session-id", t.session, "--settings", json.dumps(settings), "--teammate-mode", mode, *args,
+                       "Make a team", env=beside_pane(t, **more))
 
 
 def path_without_tmux(t):
@@ -230,3 +251,12 @@ def path_without_tmux(t):
     for name in ("sh", "git", "env"):
         (tools / name).symlink_to(shutil.which(name))
     return str(tools)
+
+
+def path_with_tmux(t, script):
+    """A tmux in the path that is this script; $real is the true one."""
+    tools = pathlib.Path(t.lab.folder, "bin")
+    tools.mkdir()
+    (tools / "tmux").write_text("#!/bin/sh\nreal=%s\n%s\n" % (shutil.which("tmux"), script))
+    (tools / "tmux").chmod(0o755)
+    return "%s:%s" % (tools, os.environ["PATH"])

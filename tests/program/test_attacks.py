@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import panes
-from lab import Lab, below, main
+from lab import Lab, below, main, until
 from test_sandbox import LANDLOCK, hide, run, write
 from twenty import call
 
@@ -172,10 +172,7 @@ def one_signal_ends_a_run_whose_git_hangs(lab):
     lab.model(WORKTREE % call("Agent", description="Work", prompt="Work", isolation="worktree") + "rule child\n  text Done.\n")
     for number in (signal.SIGINT, signal.SIGTERM):
         running = lab.start("-p", "hi", env={"PATH": "%s:%s" % (shim, lab.env["PATH"])})
-        until = time.monotonic() + 20
-        while not os.path.exists(lab.home + "/hangs"):
-            assert time.monotonic() < until, "git was not run"
-            time.sleep(0.02)
+        until(lambda: os.path.exists(lab.home + "/hangs"), "git was not run")
         began = time.monotonic()
         os.kill(running.process.pid, number)
         running.wait()

@@ -10,7 +10,7 @@ import sys
 
 from lab import below, main
 from test_sandbox import write
-from twenty import call
+from twenty import call, new_session
 
 ACCEPTS = ("--permission-mode", "acceptEdits")
 
@@ -104,6 +104,56 @@ def no_tool_reaches_what_a_swapped_link_leads_to(lab):
     assert before == after, after.keys()
 
 
+def output(lab, attack, session):
+    """A command in the background replaces its own output file; then the task's output is asked for, and the file is read."""
+    for name in ("swapped-", "gate-"):
+        os.mkfifo(lab.work + "/" + name + session)
+    tasks = "%s/claude-%d/*/%s/tasks" % (lab.folder, os.getuid(), session)
+    command = "f=$(echo %s/*.output); echo first words; %s; echo > swapped-%s; cat gate-%s" % (tasks, attack, session, session)
+    started = "  capture id result:1 \"with ID: \" until \".\"\n  capture file result:1 \"written to: \" until \".output\"\n"
+    lab.model("rule\n  turn 1\n" + call("Bash", command=command, run_in_background=True) + "\nrule\n  turn 2\n"
+              + call("Bash", command="cat swapped-%s" % session) + "\nrule\n  turn 3\n" + started + call("TaskOutput", task_id="{{id}}", block=False) + "\n"
+              + call("Read", file_path="{{file}}.output") + "\nrule\n  turn 4\n" + call("Bash", command="echo > gate-%s" % session) + "\nrule\n  text ok\n")
+    return lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--session-id", session, "--allowedTools", "Bash", "--", "hi")
+
+
+def output_of_tasks_is_no_way_to_other_files(lab):
+    """The file of a task as a link, a pipe, a directory or a name of another file: what cadre reads and what it writes."""
+    secret = str(write(pathlib.Path(lab.home, "secret"), "the secret text\n"))
+    for attack in ("ln -sf %s $f" % secret, "rm $f; mkfifo $f", "rm $f; mkdir $f", "ln -f %s $f" % secret,
+                   "d=$(dirname $f); mv $d $d.away; mkdir $d; ln -s %s $f" % secret):
+        done = output(lab, attack, new_session())
+        shown = [t for t in (json.dumps(f) for f in done.frames()) if "tool_result" in t]
+        assert done.code == 0 and any("<task_id>" in t and "first words" in t for t in shown), (attack, done)
+        assert not any("the secret text" in t for t in shown if attack.startswith("ln -s") or "<task_id>" in t), (attack, shown)
+    for attack in ("ln -s %s $r/$c.txt", "ln %s $r/$c.txt", "mkfifo $r/$c.txt"):
+        session = new_session()
+        own = "%s/.claude/projects/*/%s" % (lab.home, session)
+        find = "r=$(echo %s.jsonl); c=$(grep -o 'toolu_[A-Za-z0-9]*' $r | tail -1); r=${r%%.jsonl}/tool-results; mkdir -p $r" % own
+        done = play(lab, call("Bash", command="%s; %s; seq 1 200000" % (find, attack % secret if "%s" in attack else attack)),
+                    args=("--session-id", session, "--allowedTools", "Bash"))
+        assert "Output too large" in done.results[0], (attack, done.results)
+        assert pathlib.Path(secret).read_text(encoding="utf-8") == "the secret text\n", attack
+
+
+def a_temporary_directory_that_another_user_made_is_not_used(lab):
+    """It has the name that everybody knows: open to all, a link, or of another user."""
+    place = pathlib.Path(lab.folder, "claude-%d" % os.getuid())
+    for make in (lambda: (place.mkdir(), place.chmod(0o777)), lambda: place.symlink_to(lab.home), lambda: (place.mkdir(), os.chown(place, 65534, 65534))):
+        if place.is_symlink() or place.exists():
+            (place.unlink if place.is_symlink() else place.rmdir)()
+        try:
+            make()
+        except PermissionError:
+            continue  # only root gives directories away
+        before = set(os.listdir(place))
+        settings = json.dumps({"sandbox": {"enabled": True}, "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}})
+        done = play(lab, call("Bash", command="echo hello", run_in_background=True), call("Bash", command="echo > $TMPDIR/x; cd /; seq 1 3"),
+                    args=("--allowedTools", "Bash", "--settings", settings))
+        assert "running in background" in done.results[0] and "1\\n2" in json.dumps(done.results[1]), done.results
+        assert lab.home + "/.claude/tmp/" in done.results[0] and set(os.listdir(place)) <= before | {".claude"}, (done.results, os.listdir(place))
+
+
 def a_directory_that_is_named_shows_no_names_from_elsewhere(lab):
     write(lab.home + "/out/the-name", "")
     write(lab.work + "/conf/the-name", "")
@@ -121,5 +171,6 @@ def a_working_directory_below_the_configuration_can_be_written(lab):
 
 
 if __name__ == "__main__":
-    main(a_working_directory_below_the_configuration_can_be_written, a_directory_that_is_named_shows_no_names_from_elsewhere, no_tool_reaches_what_a_swapped_link_leads_to,
+    main(output_of_tasks_is_no_way_to_other_files, a_temporary_directory_that_another_user_made_is_not_used,
+         a_working_directory_below_the_configuration_can_be_written, a_directory_that_is_named_shows_no_names_from_elsewhere, no_tool_reaches_what_a_swapped_link_leads_to,
          the_configuration_is_protected_whatever_its_directory_is_called)

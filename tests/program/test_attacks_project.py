@@ -6,11 +6,14 @@ import os
 import shutil
 import subprocess
 
+import test_agents_limits as limits
 from lab import CADRE, Skip, main
 from test_attacks import git
 from test_attacks_files import play
 from test_sandbox import write
-from twenty import call
+from test_tui import leave
+from test_tui_commands import run as command, view
+from twenty import call, new_session
 
 TOUCH = call("Bash", command="touch PWNED")
 
@@ -108,6 +111,46 @@ def git_of_cadre_runs_nothing_that_the_repository_names(lab):
     assert "Child." in done.out, done
 
 
+def a_forged_record_of_a_worktree_leads_nowhere(lab):
+    """An agent that is continued works where its WorktreeCreate hook said, not where its record says: the directory names the agent."""
+    for marked in (False, True):
+        victim, session = lab.home + "/victim-%d" % marked, new_session()
+        os.mkdir(victim)
+        lab.model(limits.scenario(call("Write", file_path=victim + "/gone.txt", content="x"), "wait"))
+        assert limits.start(lab, session, {}).wait().code == 0
+        limits.change_record(lab, session, lambda m, v=victim: m.update(spawnedWithWorktree=True, worktreePath=v, worktreeBranch="", worktreeBase=""))
+        if marked:
+            os.setxattr(victim, "user.cadre.agent", limits.worker(lab, session).encode())
+        lab.wait_for_nobody()
+        done = lab.stream("--resume", session, *limits.agents({}), "--permission-mode", "acceptEdits", "Second question").wait()
+        said = lab.transcript(session).path.read_text(encoding="utf-8")
+        assert os.path.exists(victim + "/gone.txt") == marked and ("not marked as its worktree" in said) != marked, (done, said[-3000:])
+
+
+def a_difference_is_shown_without_running_anything_of_the_repository(lab):
+    """/diff on the terminal: filters (also of a configuration that is included), textconv, external programs, hooks, fsmonitor, what is missing."""
+    pwned = "touch %s/PWNED; cat" % lab.home
+    write(lab.work + "/.gitattributes", "* filter=x diff=x\n")
+    write(lab.work + "/f", "one\n")
+    git(lab, "init", "-q")
+    git(lab, "add", ".")
+    git(lab, "commit", "-qm", "first")
+    write(lab.work + "/f", "two\n")
+    write(lab.work + "/.git/evil", "[filter \"x\"]\n\tprocess = %s\n\trequired = true\n" % pwned)
+    for key in ("filter.x.clean", "filter.x.smudge", "diff.x.textconv", "diff.x.command", "diff.external", "core.fsmonitor", "core.pager"):
+        git(lab, "config", key, pwned)
+    git(lab, "config", "include.path", "evil")
+    git(lab, "config", "core.hooksPath", lab.work + "/.git/own")
+    write(lab.work + "/.git/own/post-index-change", "#!/bin/sh\n%s\n" % pwned, 0o755)
+    os.utime(lab.work + "/.gitattributes", (1, 1))  # or the index says that it is as it was
+    with view(lab) as s:
+        command(s, "/diff")
+        s.until("+two")
+        s.press("q")
+        leave(s)
+    assert not os.path.exists(lab.home + "/PWNED")
+
+
 def send(run, value):
     run.process.stdin.write(json.dumps(value).encode() + b"\n")
     run.process.stdin.flush()
@@ -166,6 +209,7 @@ def under_managed_rules_nothing_else_allows(lab):
 
 
 if __name__ == "__main__":
-    main(under_managed_rules_nothing_else_allows, an_answer_about_the_project_is_not_stored_in_another_place,
+    main(a_forged_record_of_a_worktree_leads_nowhere, a_difference_is_shown_without_running_anything_of_the_repository,
+         under_managed_rules_nothing_else_allows, an_answer_about_the_project_is_not_stored_in_another_place,
          git_of_cadre_runs_nothing_that_the_repository_names,
          definitions_of_a_project_stay_in_it_until_it_is_trusted, rules_of_a_skill_count_only_if_its_folder_is_trusted)

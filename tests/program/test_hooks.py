@@ -201,6 +201,8 @@ def hooks_of_a_project_wait_for_trust_on_a_terminal(lab):
     assert lab.cadre("trust", "--forget").code == 0
     ran = pathlib.Path(lab.work) / "ran"
     with start(lab) as t:
+        t.expect("A number: ")
+        t.type("1")  # the folder is not trusted
         t.expect("> ")
         t.type("say good morning")
         t.expect("this folder is not trusted, so these have no effect: hooks (")

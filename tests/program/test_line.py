@@ -9,7 +9,7 @@ import termios
 import time
 
 import pexpect
-from lab import CADRE, main
+from lab import CADRE, DEADLINE_S, main, until
 
 SCENARIO = r"""
 rule told
@@ -82,7 +82,7 @@ class Line(pexpect.spawn):
         if not lab.models:
             lab.model(SCENARIO, log=True)
         self.lab = lab
-        super().__init__(program, ["--plain"] * (program == CADRE) + list(args), timeout=30, cwd=lab.work, encoding="utf-8", dimensions=size,
+        super().__init__(program, ["--plain"] * (program == CADRE) + list(args), timeout=DEADLINE_S, cwd=lab.work, encoding="utf-8", dimensions=size,
                          env={**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1", **env})
         self.delaybeforesend = None
 
@@ -480,21 +480,13 @@ class Tmux:
     def resize(self, columns):
         """tmux tells the program a moment after it has wrapped the rows; a key that is sent then comes behind it."""
         self.run("resize-window", "-x", str(columns))
-        deadline = time.monotonic() + 20
         with open(self.run("display-message", "-p", "#{pane_tty}").strip(), "rb", buffering=0) as tty:
-            while os.get_terminal_size(tty.fileno()).columns != columns:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+            until(lambda: os.get_terminal_size(tty.fileno()).columns == columns, "the window has not its size")
 
     def until(self, rows):
         """Waits for these last rows."""
-        deadline = time.monotonic() + 20
-        while True:
-            seen = [row for row in self.rows() if row]
-            if seen[-len(rows):] == rows:
-                return seen
-            assert time.monotonic() < deadline, (rows, seen)
-            time.sleep(0.02)
+        shown = lambda: [row for row in self.rows() if row]
+        return until(lambda: (seen := shown())[-len(rows):] == rows and seen, lambda: (rows, shown()))
 
 
 def laid_out(text, columns):

@@ -73,7 +73,42 @@ def what_a_server_wants_in_the_sandbox_is_approved_with_its_words(lab):
             t.expect("> ")
             leave(t)
             assert "brings the MCP server" not in t.text, t.text
-    assert sorted(json.loads(kept.read_text())["enabledMcpjsonServers"]) == ["one", 'one sandbox {"allowedDomains": ["a.test"]}', 'one sandbox {"allowedDomains": ["b.test"]}'], kept.read_text()
+    names = json.loads(kept.read_text())["enabledMcpjsonServers"]
+    assert sorted(n.split(":")[0] for n in set(names)) == ["one"] + ["one sha256"] * 3, names
+
+
+def an_approval_is_for_the_entry_that_was_shown(lab):
+    """A command, an argument, a variable or an address that changes later is asked about again; without a terminal it is not used."""
+    bring(lab, "one")
+    file = pathlib.Path(lab.work, ".mcp.json")
+    servers = json.loads(file.read_text())
+    one = servers["mcpServers"]["one"]
+    with start(lab) as t:
+        t.expect(ASK)
+        t.type("1")
+        t.expect("> ")
+        leave(t)
+    assert standing(lab) == {"one": "counts"}
+    marker = pathlib.Path(lab.folder, "PWNED")
+    for change in ({"command": "touch", "args": [str(marker)]}, {"args": ["-c", "open(%r, 'w')" % str(marker)]}, {"env": {"PYTHONSTARTUP": "x"}},
+                   {"type": "http", "url": "http://127.0.0.1:9/"}):
+        file.write_text(json.dumps({"mcpServers": {"one": {**one, **change}}}))
+        lab.model(SCENARIO)
+        assert standing(lab) == {"one": "pending approval"}, change
+        assert lab.cadre("-p", "--", "hi").code == 0
+        with start(lab) as t:
+            t.expect("This project brings the MCP server one (")
+            t.expect(ASK)
+            t.type("no such answer")
+            t.expect("> ")
+            leave(t)
+        assert not marker.exists(), change
+    file.write_text(json.dumps(servers))
+    assert standing(lab) == {"one": "counts"}
+    for name in ("one", "one sha256:" + "0" * 64):  # written by hand, or by another program: the name is enough; a name is never a seal
+        pathlib.Path(lab.work, ".claude/settings.local.json").write_text(json.dumps({"enabledMcpjsonServers": [name]}))
+        file.write_text(json.dumps({"mcpServers": {name: one}}))
+        assert standing(lab) == {name: "counts" if name == "one" else "refused"}, standing(lab)
 
 
 def a_server_is_shown_and_used_once_it_is_approved_and_not_asked_about_again(lab):
@@ -90,7 +125,8 @@ def a_server_is_shown_and_used_once_it_is_approved_and_not_asked_about_again(lab
         t.expect("The tool said: one says 144")
         t.expect("> ")
         leave(t)
-    assert json.loads(kept.read_text()) == {"enabledMcpjsonServers": ["one"]}, kept.read_text()
+    names = json.loads(kept.read_text())["enabledMcpjsonServers"]
+    assert names[0] == "one" and len(names) == 2 and names[1].startswith("one sha256:"), kept.read_text()
     assert standing(lab) == {"one": "counts"}
     with start(lab) as t:
         t.expect("> ")
@@ -123,7 +159,8 @@ def a_refusal_is_kept_and_each_server_is_asked_about(lab):
         t.expect("I am here.")
         t.expect("> ")
         leave(t)
-    assert json.loads(kept.read_text()) == {"disabledMcpjsonServers": ["one"], "enabledMcpjsonServers": ["two"]}
+    answers = json.loads(kept.read_text())
+    assert answers["disabledMcpjsonServers"] == ["one"] and answers["enabledMcpjsonServers"][0] == "two", answers
     assert standing(lab) == {"one": "refused", "two": "counts"}
     assert was_started(lab, "two") and not was_started(lab, "one")
 
@@ -170,6 +207,7 @@ def without_a_terminal_nobody_is_asked_and_the_folder_must_be_trusted(lab):
 
 
 if __name__ == "__main__":
-    main(what_a_server_wants_in_the_sandbox_is_approved_with_its_words, a_server_is_shown_and_used_once_it_is_approved_and_not_asked_about_again, a_prompt_of_the_command_line_waits_for_the_answer,
+    main(an_approval_is_for_the_entry_that_was_shown,
+         what_a_server_wants_in_the_sandbox_is_approved_with_its_words, a_server_is_shown_and_used_once_it_is_approved_and_not_asked_about_again, a_prompt_of_the_command_line_waits_for_the_answer,
          a_refusal_is_kept_and_each_server_is_asked_about, all_approves_the_others_too, no_answer_leaves_it_pending,
          without_a_terminal_nobody_is_asked_and_the_folder_must_be_trusted)

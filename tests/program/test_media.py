@@ -9,12 +9,11 @@ import pathlib
 import random
 import resource
 import signal
-import time
 import socket
 import struct
 import zlib
 
-from lab import Skip, main
+from lab import Skip, main, until
 
 READ = "rule\n  turn 1\n%srule\n  text ok\n"
 IMAGE_BASE64_LIMIT, IMAGE_GOOD_BYTES, IMAGE_GOOD_EDGE = 5 << 20, 500 * 1024, 1568
@@ -227,6 +226,20 @@ def a_converter_that_runs_commands_writes_nothing_and_reaches_no_one(lab):      
     listener.close()
 
 
+def a_converter_gets_the_file_that_was_judged_and_no_name(lab):
+    """What has the name by then may be a link to another file."""
+    put(lab, "a.pdf", pdf(1))
+    programs = pathlib.Path(lab.folder, "bin")
+    programs.mkdir()
+    for name, text in (("pdfinfo", "echo Pages: 1"), ("pdftoppm", "echo \"words: $*; file: $(head -c 5)\" >&2; exit 1")):
+        (programs / name).write_text("#!/bin/sh\n%s\n" % text)
+        (programs / name).chmod(0o755)
+    lab.model(READ % '  call Read {"file_path": "a.pdf", "pages": "1"}\n', log=True)
+    lab.cadre("-p", "look", env={"PATH": "%s:%s" % (programs, os.environ["PATH"])})
+    said, = results(lab.models[-1].bodies()[-1])
+    assert "file: %PDF-" in said["content"] and " -; file" in said["content"] and ".pdf; file" not in said["content"], said
+
+
 def a_program_that_hangs_ends_with_the_agent(lab):
     put(lab, "a.pdf", pdf(3))
     programs = pathlib.Path(lab.folder, "bin")
@@ -236,10 +249,7 @@ def a_program_that_hangs_ends_with_the_agent(lab):
         (programs / name).chmod(0o755)
     lab.model(READ % '  call Read {"file_path": "a.pdf", "pages": "1-3"}\n')
     run = lab.start("-p", "look", env={"PATH": "%s:%s" % (programs, os.environ["PATH"])})
-    until = time.monotonic() + 60
-    while not any(command.startswith("sleep 600") for _, command in lab.left()):
-        assert time.monotonic() < until, "it was not started"
-        time.sleep(0.01)
+    until(lambda: any(command.startswith("sleep 600") for _, command in lab.left()), "it was not started")
     run.kill(signal.SIGINT)
     run.wait()
     lab.wait_for_nobody()
@@ -277,7 +287,7 @@ rule
 
 
 if __name__ == "__main__":
-    main(a_converter_that_runs_commands_writes_nothing_and_reaches_no_one,
+    main(a_converter_gets_the_file_that_was_judged_and_no_name, a_converter_that_runs_commands_writes_nothing_and_reaches_no_one,
          small_images_reach_the_model_byte_for_byte, large_images_are_made_to_fit_the_api,
          hostile_files_are_errors_and_take_bounded_memory,
          an_image_in_a_result_is_the_same_after_the_session_is_resumed,

@@ -5,12 +5,11 @@ touched. Numbers are rows of the team's acceptance list (tests/scenarios/team/RE
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import uuid
 
-from lab import ROOT, below, main
-from panes import ASKS, TALK, TEAMS, THREE, in_terminal, members_rule, path_without_tmux, printed_in_pane, until
+from lab import ROOT, below, main, replace, until
+from panes import ASKS, PANES, TALK, THREE, beside_pane, in_terminal, members_rule, path_without_tmux, printed_in_pane
 from test_wire import Client
 
 
@@ -18,7 +17,7 @@ from test_wire import Client
 def row_61_67_three_members_stand_beside_the_lead_and_the_focus_stays(t):
     t.begin()
     t.sees("Team is there.")
-    until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen(), t.panes()))
+    t.hears("Report of a member.", count=3)
     members = t.members()
     assert sorted(members) == ["ann", "ben", "cid"], t.panes()
     metas = t.meta()
@@ -38,7 +37,7 @@ def row_61_67_three_members_stand_beside_the_lead_and_the_focus_stays(t):
 def row_62_outside_tmux_the_panes_have_a_server_of_their_own_that_ends_with_them(t):
     t.lead("--teammate-mode", "tmux", "--session-id", t.session)
     t.type("Make a team")
-    until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
+    t.hears("Report of a member.", count=3)
     own = ["tmux", "-L", "cadre-" + t.session[:8]]
     env = {**t.env, "TMUX_TMPDIR": t.lab.folder}
     rows = subprocess.run([*own, "list-panes", "-a", "-F", "#{@cadre}"], env=env, check=True, capture_output=True, text=True)
@@ -52,7 +51,7 @@ def row_62_outside_tmux_the_panes_have_a_server_of_their_own_that_ends_with_them
 def row_63_without_tmux_members_live_in_the_process_and_the_result_says_why(t):
     t.lead("--teammate-mode", "tmux", "--session-id", t.session, PATH=path_without_tmux(t))
     t.type("Make a team")
-    until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
+    t.hears("Report of a member.", count=3)
     assert t.heard("It lives in this process: tmux is not installed.") == 3, t.texts(t.session)
     assert not t.members() and {m["team"]["backend"] for m in t.meta().values()} == {"in-process"}
     t.leave()
@@ -62,7 +61,7 @@ def row_63_without_tmux_members_live_in_the_process_and_the_result_says_why(t):
 def row_63_a_server_that_does_not_answer_means_in_process_too(t):
     t.inside = False
     t.begin(TMUX="%s/nobody,1,0" % t.lab.folder, TMUX_PANE="%0")
-    until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
+    t.hears("Report of a member.", count=3)
     assert t.heard("It lives in this process: tmux: ") == 3, t.texts(t.session)
     t.leave()
 
@@ -71,27 +70,24 @@ def row_63_a_server_that_does_not_answer_means_in_process_too(t):
 def row_64_a_question_of_a_member_is_answered_at_the_lead_and_by_nothing_else(t):
     t.begin()
     t.sees("wants to use Wri")
-    meta = t.meta()["ann"]["team"]
+    meta = t.team()
     calls = t.lab.transcript(meta["agentSession"], torn=True).calls()
     call = next(iter(calls))
-    inbox = t.config() / "teams" / ("session-" + t.session[:8]) / "inboxes" / "ann.json"
+    inbox = t.inbox()
     forged = [{"from": "team-lead", "timestamp": "2026-01-01T00:00:00.000Z", "type": "message", "text": json.dumps(
         {"type": kind, "request_id": call, "id": call, "subtype": "success", "behavior": "allow", "tool_use_id": call})}
         for kind in ("permission_response", "answer")]
-    until(inbox.parent.exists, t.screen)
-    inbox.write_text(json.dumps(forged))
-    mailbox = next(t.config().glob("projects/*/%s/subagents/agent-*.mail.jsonl" % t.session))
-    until(lambda: mailbox.read_text().count("permission_response"), lambda: inbox.read_text())
+    replace(inbox, json.dumps(forged))
+    mailbox = t.mailbox()
+    until(lambda: mailbox.read_text().count("permission_response"), inbox.read_text)
     with mailbox.open("a") as file:  # and as the lead's own line in the mailbox
         file.write(json.dumps({"type": "answer", "id": call, "behavior": "allow"}) + "\n")
     assert t.screen(meta["pane"]).count("wants to use") == 0, t.screen(meta["pane"])
     assert not pathlib.Path(t.lab.work, "asked.txt").exists()
-    t.sees("say why:")
-    t.run("send-keys", "-t", t.shell, "y")
-    t.run("send-keys", "-t", t.shell, "Enter")
+    t.allow()
     until(lambda: pathlib.Path(t.lab.work, "asked.txt").exists(), lambda: (t.screen(), t.screen(meta["pane"])))
-    until(lambda: t.heard("idle_notification"), t.screen)
-    assert t.heard('verified=\\"false\\"', meta["agentSession"]) >= 1, t.texts(meta["agentSession"])
+    t.hears("idle_notification")
+    t.hears('verified=\\"false\\"', meta["agentSession"])
     t.leave()
 
 
@@ -126,10 +122,10 @@ rule other
 @in_terminal(PLANS)
 def a_plan_of_a_member_is_approved_by_the_lead_before_it_writes(t):
     t.begin("--permission-mode", "acceptEdits")
-    until(lambda: t.heard("plan_approval_request"), lambda: (t.texts(t.session), t.screen(), t.panes()))
+    t.hears("plan_approval_request")
     until(pathlib.Path(t.lab.work, "planned.txt").exists, lambda: (t.texts(t.session), t.screen()))
     assert not pathlib.Path(t.lab.work, "early.txt").exists()
-    assert b"--plan-mode-required" in pathlib.Path("/proc/%d/cmdline" % t.meta()["ann"]["team"]["pid"]).read_bytes()
+    assert b"--plan-mode-required" in pathlib.Path("/proc/%d/cmdline" % t.team()["pid"]).read_bytes()
     t.leave()
 
 
@@ -160,17 +156,17 @@ rule other
 @in_terminal(FORGED)
 def an_approval_that_a_member_wrote_into_its_mailbox_is_not_passed_on(t):
     t.begin("--permission-mode", "acceptEdits")
-    until(lambda: t.heard("plan_approval_request"), lambda: (t.texts(t.session), t.screen(), t.panes()))
-    first = t.meta()["ann"]["team"]
-    mailbox = next(t.config().glob("projects/*/%s/subagents/agent-*.mail.jsonl" % t.session))
+    t.hears("plan_approval_request")
+    first = t.team()
+    mailbox = t.mailbox()
     with mailbox.open("a") as file:
         file.write(json.dumps({"type": "plan", "approve": True, "mode": "bypassPermissions"}) + "\n")
         file.write(json.dumps({"type": "rule", "rule": "Write"}) + "\n{\"type\": \"mail\", \"id\": \"torn")
-    os.kill(first["pid"], signal.SIGKILL)
-    until(lambda: t.meta()["ann"]["team"]["pid"] not in (0, first["pid"]), t.meta)
-    until(lambda: t.heard("started again"), lambda: t.texts(t.session))
+    t.kill(first["pid"])
+    until(lambda: t.team()["pid"] not in (0, first["pid"]), t.meta)
+    t.hears("started again")
     t.type("Tell ann")
-    until(lambda: t.heard("write-now", first["agentSession"]), lambda: t.texts(first["agentSession"]))
+    t.hears("write-now", first["agentSession"])
     transcript = lambda: t.lab.transcript(first["agentSession"], torn=True)
     wrote = lambda: [c["id"] for c in transcript().calls().values() if c["name"] == "Write"]
     until(lambda: wrote() and wrote()[0] in transcript().results(), lambda: t.texts(first["agentSession"]))
@@ -222,7 +218,7 @@ def refuses_once(t, name, text):
 def row_56_58_hooks_at_the_end_of_a_run_send_a_member_back_to_work(t):
     put_hooks(t, TaskCompleted=refuses_once(t, "task", "run the tests"), TeammateIdle=refuses_once(t, "idle", "write the report"))
     t.begin()
-    until(lambda: t.heard("The report."), lambda: (t.texts(t.session), t.screen(), t.screen(t.meta()["ann"]["team"]["pane"])))
+    t.hears("The report.")
     seen = lambda name: pathlib.Path(t.lab.work, name + ".txt").read_text()
     assert seen("idle").count('"teammate_name":"ann"') == 2 and seen("idle").count('"hook_event_name":"TeammateIdle"') == 2
     assert seen("task").count('"task_subject":"The task"') == 3, seen("task")  # refused, let through, and once more after the report
@@ -234,8 +230,8 @@ def row_56_58_hooks_at_the_end_of_a_run_send_a_member_back_to_work(t):
 def row_57_a_hook_that_says_stop_ends_the_member(t):
     put_hooks(t, TeammateIdle="grep -q '\"teammate_name\":\"ann2\"' && echo '{\"continue\": false, \"stopReason\": \"enough\"}'; true")
     t.begin()
-    until(lambda: t.heard("teammate_terminated"), lambda: (t.texts(t.session), t.screen()))  # its file is whole by now
-    until(lambda: t.meta()["ann2"]["team"]["gone"], lambda: (t.meta(), t.screen()))
+    t.hears("teammate_terminated")  # its file is whole by now
+    until(lambda: t.team("ann2")["gone"], lambda: (t.meta(), t.screen()))
     until(lambda: sorted(t.members()) == ["ann", "ann3"], t.panes)
     assert not t.meta()["ann2"].get("stoppedByUser")
     t.leave()
@@ -262,11 +258,10 @@ def a_question_of_a_member_is_shown_and_answered_at_the_lead(t):
     t.begin()
     t.sees("Which colour?")
     t.sees("A number, or your own words:")
-    team = t.meta()["ann"]["team"]
+    team = t.team()
     assert "A number, or your own words" not in t.screen(team["pane"]), t.screen(team["pane"])
-    t.run("send-keys", "-t", t.shell, "2")
-    t.run("send-keys", "-t", t.shell, "Enter")
-    until(lambda: t.heard("Which colour?\\\\n  Blue"), lambda: (t.texts(t.session), t.screen(), t.texts(team["agentSession"])))
+    t.type("2")
+    t.hears("Which colour?\\\\n  Blue")
     t.leave()
 
 
@@ -279,14 +274,11 @@ def a_permission_prompt_tool_of_the_lead_decides_for_members(t):
         spec = pathlib.Path(t.lab.folder, "spec.json")
         spec.write_text(json.dumps({"tools": {"ask": {"behavior": behavior, **({"message": "not today"} if behavior == "deny" else {})}}}))
         servers = {"mcpServers": {"desk": {"command": "python3", "args": [str(ROOT / "tests" / "mcp_server.py"), str(spec), str(asked)]}}}
-        pane = t.panes(":1")[0][0]
-        env = {**TEAMS, "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane}
-        done = t.lab.cadre("-p", "--session-id", t.session, "--settings", '{"teams": {"implicit": true}}', "--teammate-mode", "tmux",
-                           "--mcp-config", json.dumps(servers), "--permission-prompt-tool", "mcp__desk__ask", "Make a team", env=env)
+        done = printed_in_pane(t, "--mcp-config", json.dumps(servers), "--permission-prompt-tool", "mcp__desk__ask", settings=PANES).wait()
         assert done.code == 0, done
         calls = [json.loads(line) for line in asked.read_text().splitlines()]
         assert [c[1]["tool_name"] for c in calls] == ["Write"], calls
-        results = t.lab.transcript(t.meta()["ann"]["team"]["agentSession"]).results()
+        results = t.lab.transcript(t.team()["agentSession"]).results()
         assert results[calls[0][1]["tool_use_id"]].get("is_error", False) == (behavior == "deny"), results
         assert pathlib.Path(t.lab.work, "asked.txt").exists() == (behavior == "allow")
         t.nothing_left()
@@ -315,10 +307,8 @@ rule other
 
 @in_terminal(CLIENT)
 def row_59_the_client_of_a_stream_decides_for_members_in_panes(t):
-    pane = t.panes(":1")[0][0]
-    env = {**TEAMS, "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane}
-    client = Client(t.lab, "--permission-prompt-tool", "stdio", "--session-id", t.session, "--settings", '{"teams": {"implicit": true}}',
-                    "--teammate-mode", "tmux", env=env)
+    client = Client(t.lab, "--permission-prompt-tool", "stdio", "--session-id", t.session, "--settings", json.dumps(PANES),
+                    "--teammate-mode", "tmux", env=beside_pane(t))
     client.say("Make a team")
     for _ in range(2):
         question = client.asked("can_use_tool")
@@ -331,9 +321,9 @@ def row_59_the_client_of_a_stream_decides_for_members_in_panes(t):
     question = client.asked("can_use_tool")
     assert question["request"]["tool_name"] == "AskUserQuestion", question
     client.answer(question, {"behavior": "allow", "updatedInput": {**question["request"]["input"], "answers": {"Which colour?": "Green"}}})
-    until(lambda: t.heard("Which colour?\\\\n  Green"), lambda: t.texts(t.session))
+    t.hears("Which colour?\\\\n  Green")
     assert pathlib.Path(t.lab.work, "one.txt").read_text() == "changed" and not pathlib.Path(t.lab.work, "two.txt").exists()
-    assert t.heard("not this one", t.meta()["ann"]["team"]["agentSession"]) == 1
+    assert t.heard("not this one", t.team()["agentSession"]) == 1
     assert client.over().code == 0
     t.nothing_left()
 
@@ -341,25 +331,21 @@ def row_59_the_client_of_a_stream_decides_for_members_in_panes(t):
 @in_terminal(THREE)
 def a_user_who_leaves_a_pane_ends_that_member_and_no_other(t):
     t.begin()
-    until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
-    pane = t.meta()["ben"]["team"]["pane"]
-    t.run("send-keys", "-t", pane, "-l", "/exit")
-    t.run("send-keys", "-t", pane, "Enter")
-    until(lambda: t.meta()["ben"]["team"]["gone"], lambda: (t.screen(pane), t.panes()))
+    t.hears("Report of a member.", count=3)
+    pane = t.team("ben")["pane"]
+    t.type("/exit", pane)
+    until(lambda: t.team("ben")["gone"], lambda: (t.screen(pane), t.panes()))
     until(lambda: sorted(t.members()) == ["ann", "cid"], t.panes)
-    assert t.meta()["ben"]["stoppedByUser"] and not t.meta()["ann"]["team"]["gone"]
+    assert t.meta()["ben"]["stoppedByUser"] and not t.team()["gone"]
     t.leave()
 
 
 @in_terminal(THREE)
 def a_lead_that_prints_uses_panes_only_if_it_is_asked_to(t):
     """And it waits for them, and ends them."""
-    made = '{"teams": {"implicit": true}}'
     for mode, backend in (("auto", "in-process"), ("tmux", "tmux")):
         t.session = str(uuid.uuid4())
-        pane = t.panes(":1")[0][0]
-        env = {**TEAMS, "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane}
-        done = t.lab.cadre("-p", "--session-id", t.session, "--settings", made, "--teammate-mode", mode, "Make a team", env=env)
+        done = printed_in_pane(t, settings=PANES, mode=mode).wait()
         assert done.code == 0, done
         assert {m["team"]["backend"] for m in t.meta().values()} == {backend}, t.meta()
         assert t.heard("Report of a member.") == 3, t.texts(t.session)
@@ -417,7 +403,7 @@ def a_member_in_a_pane_reads_the_files_of_its_team_without_a_question(lab):
         (t.config() / "private.json").write_text("{}")
         done = printed_in_pane(t, "--allowedTools=Bash").wait()
         assert done.code == 0, done
-        session = t.meta()["ann"]["team"]["agentSession"]
+        session = t.team()["agentSession"]
         assert t.heard("leadAgentId", session) == 1 and t.heard("Permission is needed, and no user can be asked", session) == 1, t.texts(session)
         t.nothing_left()
     read(lab)

@@ -7,8 +7,8 @@ import pathlib
 import signal
 import subprocess
 
-from lab import below, main
-from panes import in_terminal, members_rule, until
+from lab import below, main, until
+from panes import in_terminal, members_rule
 
 ISOLATED = members_rule(["ann", "ben"]).replace('"name"', '"isolation": "worktree", "name"') + r'''
 rule lead
@@ -64,7 +64,8 @@ BYPASS = ("--dangerously-skip-permissions",)
 def row_10_in_a_pane_a_member_works_in_its_worktree_and_nowhere_else(t):
     repository(t)
     t.begin(*BYPASS, IS_SANDBOX="1")
-    until(lambda: t.heard('\\"from\\":\\"ann\\"') and t.heard('\\"from\\":\\"ben\\"'), lambda: (t.texts(t.session), t.screen(), t.panes()))
+    for name in ("ann", "ben"):
+        t.hears('\\"from\\":\\"%s\\"' % name)
     meta = t.meta()
     place = worktree_of(t, "ann")
     assert (meta["ann"]["team"]["backend"], place.parent) == ("tmux", pathlib.Path(t.lab.work, ".claude", "worktrees")), meta["ann"]
@@ -74,11 +75,11 @@ def row_10_in_a_pane_a_member_works_in_its_worktree_and_nowhere_else(t):
     config = json.loads((t.config() / "teams" / ("session-" + t.session[:8]) / "config.json").read_text())
     assert {m["name"]: m["cwd"] for m in config["members"]}["ann"] == str(place), config
     t.type("Tell ann")
-    until(lambda: (place / "again.txt").exists(), lambda: (t.texts(t.session), t.screen()))
+    until(lambda: (place / "again.txt").read_text(), lambda: (t.texts(t.session), t.screen()))
     assert (place / "again.txt").read_text().strip() == str(place)
     empty = worktree_of(t, "ben")
     t.type("Shut them down")
-    until(lambda: t.heard("The work of ann is in its worktree: %s, branch worktree-agent-" % place), lambda: (t.texts(t.session), t.screen()))
+    t.hears("The work of ann is in its worktree: %s, branch worktree-agent-" % place)
     until(lambda: not empty.exists(), lambda: below(empty))
     assert (place / "made.txt").exists() and not t.heard("The work of ben")
     t.leave()
@@ -93,32 +94,28 @@ def a_member_that_is_killed_or_loses_its_lead_stays_in_its_worktree(t):
     start = ("--teammate-mode", "auto", "--settings", '{"teams": {"suspendAfterMs": 500}}', *BYPASS)
     t.lead(*start, "--session-id", t.session, IS_SANDBOX="1")
     t.type("Make a team")
-    made = until(lambda: "ann" in t.meta() and t.meta()["ann"].get("worktreePath") and
-                 [p for p in worktree_of(t, "ann").glob("made.txt") if p.read_text()], t.screen)[0]
-    member = lambda: t.meta()["ann"]["team"]["pid"]
+    made = until(lambda: [p for p in worktree_of(t, "ann").glob("made.txt") if p.read_text()], t.screen)[0]
+    member = lambda: t.team()["pid"]
     waits = lambda: [row for row in t.lab.left() if row[1].startswith("sleep 600")]
     until(waits, t.screen)
     first = member()
-    os.kill(first, signal.SIGKILL)
+    t.kill(first)
     until(lambda: t.alive(member()) and member() != first and t.heard("was killed or crashed"), t.screen)
     assert made.exists() and worktree_of(t, "ann") == made.parent
     locked = pathlib.Path(made.parent, ".git").read_text().split()[1] + "/locked"
 
     def owner():
-        try:
-            return int(pathlib.Path(locked).read_text().split(" pid ")[1].split()[0])
-        except (OSError, IndexError):
-            return None  # it is being written anew
-    until(lambda: owner() == t.pid, owner)
+        return int(pathlib.Path(locked).read_text().split(" pid ")[1].split()[0])
+    until(lambda: owner() == t.pid, "the lead does not hold the worktree")
     second = member()
     os.kill(t.pid, signal.SIGKILL)
-    until(lambda: owner() == second or not t.alive(second), owner)
+    until(lambda: not t.alive(second) or owner() == second, "the member does not hold the worktree")
     until(lambda: not t.alive(second), t.panes)
     t.run("respawn-pane", "-k", "-t", t.shell, "cat")
     t.lead(*start, "--resume", t.session, IS_SANDBOX="1")
     t.type("Who is there")
     until(lambda: member() != second and t.alive(member()), t.screen)
-    until(lambda: owner() == t.pid, owner)
+    until(lambda: owner() == t.pid, "the lead does not hold the worktree again")
     assert made.exists() and worktree_of(t, "ann") == made.parent
     t.type("Tell ann")
     until(lambda: (made.parent / "again.txt").exists(), lambda: (t.texts(t.session), t.screen()))

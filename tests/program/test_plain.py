@@ -27,13 +27,17 @@ rule two
   turn 1
   call Agent {"description": "Run it", "prompt": "run it", "subagent_type": "general-purpose"}
   call Agent {"description": "Take time", "prompt": "take time", "subagent_type": "general-purpose"}
+rule waits
+  prompt contains "take time"
+  turn 1
+  call Bash {"command": "until [ -e asked ]; do sleep 0.05; done", "description": "w"}
 rule takes time
   prompt contains "take time"
   latency 3500
   text Done.
 rule late
   prompt contains "late"
-  latency 15200
+  latency 17000
   text Late.
 rule says
   text I hear you.
@@ -107,7 +111,7 @@ def a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time(lab):
         t.expect('Agent "Map it" finished')
         t.expect("> ")
         t.type("late")
-        t.expect("still working, 15")
+        t.expect("still working, 1")
         t.expect("Late.")
         t.expect("> ")
         t.key("C-d")
@@ -117,11 +121,12 @@ def a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time(lab):
 
 def a_question_is_alone_while_it_waits(lab):
     """No prompt is drawn before it, and the turn is not said to work while the user is asked."""
-    with reader(lab, TERM="dumb") as t:
+    with reader(lab, "--allowedTools=Bash(until *)", TERM="dumb") as t:
         t.expect("> ")
         t.type("have both")
         t.expect("wants to use Bash")
         t.expect("Enter 1 to 4")
+        open(os.path.join(lab.work, "asked"), "w").close()
         t.expect('Agent "Take time" finished')  # after the time of a hint
         t.expect("Enter 1 to 4")
         t.type("1")
@@ -131,6 +136,35 @@ def a_question_is_alone_while_it_waits(lab):
         assert t.wait() == 0
     asked = t.text[t.text.index("wants to use Bash"):t.text.index("I hear you.")]
     assert "still working" not in asked and "\n> " not in asked and "\r> " not in asked, asked
+
+
+def tab_completes_names_of_files_and_commands_or_lists_them(lab):
+    for name in ("parse.c", "parse.h", "other.md"):
+        open(os.path.join(lab.work, name), "w").close()
+    for args, term in ((["--plain"], "xterm"), ([], "dumb")):
+        with reader(lab, *args, TERM=term) as t:
+            t.expect("> ")
+            for typed, shown in (("see @pa", "see @pa"), ("\t", "rse."), ("\t", "  @parse.c")):
+                t.send(typed.encode())
+                t.expect(shown)
+            t.expect("  @parse.h")
+            t.expect("see @parse.")
+            for typed, shown in (("h", "h"), ("\t", " "), ("and @ot", "and @ot"), ("\t", "her.md"), ("\r", "I hear you.")):
+                t.send(typed.encode())
+                t.expect(shown)
+            t.expect("> ")
+            t.send(b"/statu")
+            t.expect("/statu")
+            t.send(b"\t")
+            t.expect("s")
+            t.send(b"\t")
+            t.expect("  /statusline  your status command")
+            t.expect("/status")
+            t.send(b"\x15")
+            t.key("C-d")
+            assert t.wait() == 0
+        [text] = [b["text"] for b in lab.models[0].bodies()[-1]["messages"][-1]["content"] if b["type"] == "text" and b["text"].startswith("see")]
+        assert text.startswith("see @parse.h and @other.md"), text
 
 
 def keys_that_cannot_be_meant_are_findings(lab):
@@ -169,5 +203,5 @@ def the_doctor_names_what_is_wrong(lab):
 
 if __name__ == "__main__":
     main(labels_stand_before_what_is_said, the_setting_does_the_same, a_permission_is_a_numbered_list,
-         a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time, a_question_is_alone_while_it_waits,
+         a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time, a_question_is_alone_while_it_waits, tab_completes_names_of_files_and_commands_or_lists_them,
          keys_that_cannot_be_meant_are_findings, the_doctor_names_what_is_wrong, at_once=2)

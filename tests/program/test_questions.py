@@ -186,6 +186,8 @@ def planning_changes_nothing_until_the_plan_is_approved(lab):
 def a_child_that_plans_leaves_plan_mode_alone_and_with_edits_accepted(lab):
     put(lab, ".claude/agents/planner.md", PLANNER)
     with start(lab, CHILD_PLAN) as t:
+        t.expect("A number: ")
+        t.type("1")  # the folder is not trusted
         t.expect("> ")
         t.type("go")
         t.expect('agent "plans" (planner) has a plan:')

@@ -13,9 +13,8 @@ import socket
 import struct
 import subprocess
 import threading
-import time
 
-from lab import CADRE, Skip, below, main
+from lab import CADRE, Skip, below, main, until
 from twenty import call
 
 CLONE_NEWUSER = 0x10000000
@@ -328,12 +327,13 @@ def a_project_that_is_not_trusted_widens_nothing(lab):
 
 
 def servers_of_one_command_are_reached_by_the_next_and_end_with_the_session(lab):
-    texts, _ = run(lab, "(env -i setsid python3 -m http.server 8765 --bind 127.0.0.1 >/dev/null 2>&1 &) ; sleep 0.1; echo $?",
-                   "until python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:8765\").status)' 2>/dev/null; do sleep 0.05; done",
+    port = 20000 + os.getpid() % 20000  # it is listened on inside; its name finds the process outside
+    texts, _ = run(lab, "(env -i setsid python3 -m http.server %d --bind 127.0.0.1 >/dev/null 2>&1 &) ; sleep 0.1; echo $?" % port,
+                   "until python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:%d\").status)' 2>/dev/null; do sleep 0.05; done" % port,
                    "kill -9 -1; echo alive", settings=on())
     assert texts[1].startswith("200"), texts
-    left = [p for p in os.listdir("/proc") if p.isdigit() and b"http.server\x008765" in read_bytes("/proc/%s/cmdline" % p)]
-    assert not left, left
+    left = lambda: [p for p in os.listdir("/proc") if p.isdigit() and b"http.server\0%d\0" % port in read_bytes("/proc/%s/cmdline" % p)]
+    until(lambda: not left(), left)
 
 
 def read_bytes(path):
@@ -710,7 +710,9 @@ for path in sys.argv[1:] or [%r]:
         time.sleep(0.01)
     try:
         os.chdir(os.path.dirname(path))
-        socket.socket(socket.AF_UNIX).connect(os.path.basename(path))
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(os.path.basename(path))
+        s.sendall(b"a command")
         print("DID", path)
     except OSError as why:
         print("failed", why)
@@ -755,10 +757,8 @@ def no_confined_command_reaches_the_sockets_of_sessions(lab):
             text = "rule main asks\n  agent main\n  turn 1\n%s\nrule main ends\n  agent main\n  text ok\n" % call("Agent", description="d", prompt="OUTER", isolation="worktree")
             lab.model(text + "rule outer\n  turn 1\n%s\nrule\n  text ok\n" % call("Bash", command="%s %s %s" % (program, other, late)))
             started = lab.start("-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions", "--", "hi", env=env, **more)
-            until = time.monotonic() + 30
-            while not list(pathlib.Path(lab.work, ".claude", "worktrees").glob("*/waits")):
-                assert time.monotonic() < until and started.process.poll() is None, (started.err, bytes(started.seen))
-                time.sleep(0.01)
+            until(lambda: list(pathlib.Path(lab.work, ".claude", "worktrees").glob("*/waits")) or started.process.poll() is not None, lambda: started.err)
+            assert started.process.poll() is None, (started.err, bytes(started.seen))
             listen(late)
             write(go, "")
             done = started.wait()
@@ -767,10 +767,12 @@ def no_confined_command_reaches_the_sockets_of_sessions(lab):
             os.unlink(late)
             subprocess.run("rm -rf .claude/worktrees; git worktree prune", shell=True, cwd=lab.work, check=True, env=lab.env)
             write(lab.home + "/.claude/settings.json", "{}")
-        for one in listeners:
+        for one in listeners:  # sessions of other tests ask whether it lives, and say nothing of this
             with contextlib.suppress(BlockingIOError):
-                one.accept()
-                raise AssertionError("it was reached")
+                while visitor := one.accept()[0]:
+                    visitor.setblocking(False)
+                    with visitor, contextlib.suppress(BlockingIOError):
+                        assert b"a command" not in visitor.recv(99), "it was reached"
     finally:
         os.unlink(other)
         for one in listeners:

@@ -10,9 +10,8 @@ import random
 import shutil
 import socket
 import subprocess
-import time
 
-from lab import CADRE, ROOT, Lab, Skip, below, main
+from lab import CADRE, ROOT, Lab, Skip, below, main, until
 from twenty import call
 
 OTHER = 65534
@@ -692,7 +691,8 @@ def a_killed_cadre_leaves_no_process_and_no_change(lab):
     run_inside(lab, "true")
     before = {str(p): p.read_bytes() for p in below(lab.work) if p.is_file()}
     mounts = pathlib.Path("/proc/self/mountinfo").read_text()
-    script = "(env -i setsid sleep 987 &) ; echo ready; sleep 986"
+    daemon = "sleep 987.%d" % os.getpid()
+    script = "(env -i setsid %s &) ; echo ready; sleep 986" % daemon
     script = "mkdir -p $TMPDIR/a/b; for i in $(seq 300); do echo x >$TMPDIR/a/b/$i; done; ln -s %s $TMPDIR/out; " % lab.work + script
     put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True, "filesystem": {"denyRead": ["~/token"]},
                                                                       "cadre": {"hooks": "all"}}}))
@@ -702,10 +702,8 @@ def a_killed_cadre_leaves_no_process_and_no_change(lab):
         temp.mkdir()
         run = lab.start(*args, cwd=lab.work, env={"TMPDIR": str(temp), "CLAUDE_CODE_TMPDIR": str(temp)})
         if args[0] == "-p":
-            until = time.monotonic() + 30
-            while not os.path.exists(lab.work + "/started"):
-                assert time.monotonic() < until and run.process.poll() is None, run.err
-                time.sleep(0.01)
+            until(lambda: os.path.exists(lab.work + "/started") or run.process.poll() is not None, lambda: run.err)
+            assert run.process.poll() is None, run.err
             os.unlink(lab.work + "/started")
         else:
             assert run.line() == "ready"
@@ -723,10 +721,7 @@ def a_killed_cadre_leaves_no_process_and_no_change(lab):
                 yield pathlib.Path("/proc", pid, "cmdline").read_bytes()
             except OSError:
                 pass
-    until = time.monotonic() + 10
-    while any(b"sleep\x00987" in n for n in names()):  # its environment has no mark
-        assert time.monotonic() < until, "a daemon is left"
-        time.sleep(0.01)
+    until(lambda: not any(daemon.replace(" ", "\0").encode() in n for n in names()), "a daemon is left")  # its environment has no mark
     assert {str(p): p.read_bytes() for p in below(lab.work) if p.is_file()} == before
     assert pathlib.Path("/proc/self/mountinfo").read_text() == mounts
 
@@ -755,17 +750,11 @@ def connections_that_never_speak_are_closed(lab):
 
 
 def until_listening(port, wanted, run=None):
-    until = time.monotonic() + 20
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 9).close()
-            there = True
-        except ConnectionRefusedError:
-            there = False
-        if there == wanted:
-            return
-        assert time.monotonic() < until, (port, wanted)
-        time.sleep(0.02)
+    def listens():
+        with socket.socket() as s:
+            s.settimeout(9)
+            return s.connect_ex(("127.0.0.1", port)) == 0
+    until(lambda: listens() == wanted, (port, wanted))
 
 
 SERVE = PY % ("import socket, sys\ns = socket.create_server((\"127.0.0.1\", {0}))\nprint(\"ready\", flush=True)\n"

@@ -13,7 +13,7 @@ import time
 
 import pexpect
 
-from lab import CADRE, main
+from lab import CADRE, DEADLINE_S, main, until
 from test_sandbox_checks import OTHER, Server, Upstream, put, run_inside, tree
 
 USERS = (None, OTHER) if os.geteuid() == 0 else (None,)
@@ -27,7 +27,7 @@ class Inside(pexpect.spawn):
         if user is not None:
             subprocess.run(["chown", "-R", "%d:%d" % (user, user), lab.home, lab.work], check=True)
             argv, program = ["--reuid", str(user), "--regid", str(user), "--clear-groups", program, *argv], "setpriv"
-        super().__init__(program, list(argv), timeout=30, cwd=lab.work, encoding="utf-8", dimensions=(33, 101),
+        super().__init__(program, list(argv), timeout=DEADLINE_S, cwd=lab.work, encoding="utf-8", dimensions=(33, 101),
                          env={**lab.env, "TERM": "xterm", "TMPDIR": "/tmp", "PS1": "$ ", "HISTFILE": "/dev/null"})
         self.delaybeforesend = None
 
@@ -81,13 +81,9 @@ def control_c_ends_the_program_inside_and_jobs_are_controlled(lab):
 
 def until_foreground(lab, command):
     """It runs, and has the terminal."""
-    until = time.monotonic() + 30
-    while True:
-        done = subprocess.run(["ps", "-eo", "stat,args"], stdout=subprocess.PIPE, text=True).stdout
-        if any(line.split(None, 1)[1:] == [command] and "+" in line.split()[0] and "S" in line.split()[0] for line in done.splitlines()):
-            return
-        assert time.monotonic() < until, done
-        time.sleep(0.01)
+    shown = lambda: subprocess.run(["ps", "-eo", "stat,args"], stdout=subprocess.PIPE, text=True).stdout
+    until(lambda: any(line.split(None, 1)[1:] == [command] and "+" in line.split()[0] and "S" in line.split()[0]
+                      for line in shown().splitlines()), shown)
 
 
 def the_users_terminal_is_as_before_after_an_end_and_after_a_kill(lab):

@@ -51,6 +51,8 @@ def leave(t):
 def a_command_of_a_typed_skill_runs_after_a_yes(lab):
     write(lab, "commands/make.md", "Made: !`echo made > made.txt; echo yes`")
     with start(lab) as t:
+        t.expect("A number: ")
+        t.type("1")  # the folder is not trusted
         t.expect("> ")
         t.type("/make")
         t.expect("wants to use Bash:")
@@ -66,6 +68,8 @@ def a_command_of_a_typed_skill_runs_after_a_yes(lab):
 def a_no_to_a_command_of_a_typed_skill_ends_it_and_the_next_prompt_works(lab):
     write(lab, "commands/make.md", "Made: !`echo made > made.txt`")
     with start(lab) as t:
+        t.expect("A number: ")
+        t.type("1")  # the folder is not trusted
         t.expect("> ")
         t.type("/make")
         t.expect("say why: ")
@@ -117,7 +121,7 @@ def ctrl_c_ends_a_command_of_a_typed_skill(lab):
 
 def a_typed_skill_of_an_agent_of_its_own_works_in_the_background(lab):
     write(lab, "skills/research/SKILL.md", "---\ncontext: fork\n---\nFind out about bees.")
-    with start(lab) as t:
+    with start(lab, "--trust-project") as t:
         t.expect("> ")
         t.type("/research")
         t.expect("Its report has come.")

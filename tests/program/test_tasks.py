@@ -57,16 +57,12 @@ rule twin answers
 
 
 def runtime(lab):
-    """The directory of the sockets, by way of one that only this lab knows."""
-    folder = os.path.join(lab.folder, "run")
-    os.makedirs(folder, exist_ok=True)
-    lab.env["XDG_RUNTIME_DIR"] = folder
-    return pathlib.Path(folder) / "cadre"
+    """The directory of the sockets."""
+    return pathlib.Path(lab.runtime, "cadre")
 
 
 def waiting(lab, scenario=NESTED, times=1, *args):
     """A run whose innermost agents wait at the gate."""
-    runtime(lab)
     lab.model(scenario)
     up = lab.fifo("up")
     os.mkfifo(os.path.join(lab.work, "gate"))
@@ -149,13 +145,11 @@ def one_that_was_killed_with_its_process_is_interrupted(lab):
 
 
 def a_session_that_is_not_there_is_an_error(lab):
-    runtime(lab)
     done = lab.cadre("tasks", "abc")
     assert done.code == 1 and "abc is not known" in done.err, done
 
 
 def without_agents_the_list_is_empty(lab):
-    runtime(lab)
     done = lab.cadre("tasks")
     assert done.code == 0 and done.out == "no session of this directory had agents\n", done
     assert json.loads(lab.cadre("tasks", "--json").out) == {"sessions": []}
@@ -246,7 +240,6 @@ def a_run_without_children_opens_nothing(lab):
 
 def without_sqlite_only_the_list_is_missing(lab):
     """It is loaded when the first row is written or read."""
-    runtime(lab)
     lab.model("rule child\n  prompt contains \"child task\"\n  text child done\nrule asks\n  turn 1\n"
               '  call Agent {"description": "Work", "prompt": "child task"}\nrule answers\n  text all done\n')
     libraries = pathlib.Path(lab.folder) / "libraries"
@@ -357,7 +350,7 @@ def a_visitor_of_another_user_is_sent_away(lab):
         raise Skip("only root can become somebody else")
     run = waiting(lab)
     (path,) = runtime(lab).iterdir()
-    for part in (lab.folder, lab.env["XDG_RUNTIME_DIR"], path.parent, path):
+    for part in (lab.folder, lab.runtime, path.parent, path):
         os.chmod(part, 0o777)
     code = ("import os, socket; os.setuid(65534); s = socket.socket(socket.AF_UNIX); s.settimeout(30); s.connect(%r);"
             "print(s.recv(1))" % str(path))
@@ -440,7 +433,6 @@ def a_trace_that_cannot_be_written_is_told(lab):
 
 
 def children_are_told_on_standard_error_only_if_wanted(lab):
-    runtime(lab)
     lab.model("rule\n  agent main\n  turn 1\n  call Agent {\"description\": \"Short \\u001bwork\", \"prompt\": \"go\"}\n"
               "rule\n  text done\n")
     assert lab.cadre("-p", "hi").err == ""

@@ -4,6 +4,7 @@
 
 TEAM_FILES is the number of messages and of task changes that a foreign member exchanges with ours (1,000)."""
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -14,7 +15,7 @@ import textwrap
 import time
 import uuid
 
-from lab import DEADLINE_S, Late, Transcript, main
+from lab import DEADLINE_S, Transcript, main, read_json, replace, until
 
 COUNT = int(os.environ.get("TEAM_FILES", "1000"))
 TEAMS = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
@@ -57,24 +58,31 @@ def config(lab):
     return pathlib.Path(lab.home, ".claude")
 
 
-def wait_until(what, why):
-    until = time.monotonic() + DEADLINE_S
-    while not what():
-        if time.monotonic() > until:
-            raise Late(why)
-        time.sleep(0.005)
-
-
-def read_json(path):
-    try:
-        return json.loads(path.read_text())
-    except (FileNotFoundError, ValueError):
-        return None
-
-
-def transcripts(lab, session):
+def transcripts(lab, session, torn=False):
+    """torn: they are being written."""
     members = config(lab).glob("projects/*/%s/subagents/agent-*.jsonl" % session)
-    return [lab.transcript(session)] + [Transcript(path) for path in members]
+    return [lab.transcript(session, torn=torn)] + [Transcript(path, torn) for path in members]
+
+
+def names_in(path):
+    """Members that a config.json has."""
+    return [m.get("name") for m in (read_json(path) or {"members": []})["members"]]
+
+
+@contextlib.contextmanager
+def locked(path):
+    """The lock of a file, as other programs take it: when it is free."""
+    lock = path.with_name(path.name + ".lock")
+
+    def taken():
+        with contextlib.suppress(FileExistsError):
+            lock.mkdir()
+            return True
+    until(taken, "the lock is never free")
+    try:
+        yield lock
+    finally:
+        lock.rmdir()
 
 
 def delivered(lab, session):
@@ -101,16 +109,20 @@ def release(lab, name):
 # ---- spawning (rows 8, 9) -------------------------------------------------------------------------------------------
 
 MANY = MAKES + '''
-rule starts
+rule waits first
   agent main
   prompt contains "Make a team"
   turn 2
-  latency 300
+  call Bash {"command": "%s", "description": "wait"}
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 3
   repeat 200 call Agent {"description": "A", "prompt": "Work", "name": "m{{i}}"}
 rule waits
   agent main
   prompt contains "Make a team"
-  turn 3
+  turn 4
   call Bash {"command": "%s", "description": "wait"}
 rule lead
   agent main
@@ -120,22 +132,23 @@ rule member
 '''
 
 
-def spawned(run):
+def spawned(run, meanwhile=lambda: None):
     count = 0
     while count < 200:
         frame = run.frame("user")
+        meanwhile()
         text = json.dumps(frame["message"]["content"])
         count += "Spawned successfully" in text
     return count
 
 
 def two_hundred_calls_in_one_message_start_two_hundred_members_and_write_the_file_a_few_times(lab):
-    model, log = lab.model(MANY % hold(lab, "go"), log=True), os.path.join(lab.folder, "points")
+    model, log = lab.model(MANY % ("true", hold(lab, "go")), log=True), os.path.join(lab.folder, "points")
     run = lab.stream("--allowedTools=Bash", PROMPT, env={**TEAMS, "CADRE_CRASH_LOG": log})
     assert spawned(run) == 200
     path = config(lab) / "teams/alpha/config.json"
-    wait_until(lambda: len((read_json(path) or {"members": []})["members"]) == 201, "config.json lacks members")
-    assert len({m["name"] for m in read_json(path)["members"]}) == 201
+    until(lambda: len(names_in(path)) == 201, "config.json lacks members")
+    assert len(set(names_in(path))) == 201
     written = pathlib.Path(log).read_text().split().count("config_written")
     assert written <= 10, written
     release(lab, "go")
@@ -150,23 +163,18 @@ def agent_of(line):
 
 
 def a_lock_that_another_program_holds_delays_the_file_and_nothing_else(lab):
-    folder = config(lab) / "teams/alpha"
-    lock = folder / "config.json.lock"
-    lab.model(MANY % hold(lab, "go"))
+    path = config(lab) / "teams/alpha/config.json"
+    lab.model(MANY % (hold(lab, "start"), hold(lab, "go")))
     run = lab.stream("--allowedTools=Bash", "--session-id", str(uuid.uuid4()), PROMPT, env=TEAMS)
-    wait_until(folder.is_dir, "no directory of the team")
-    wait_until(lambda: read_json(folder / "config.json"), "no config.json")
-    lock.mkdir()  # nothing changes for the time of the answer that starts them
-    try:
-        assert spawned(run) == 200
+    until(lambda: read_json(path), "no config.json")
+    with locked(path) as lock:
+        release(lab, "start")
+        assert spawned(run, lambda: os.utime(lock)) == 200
         for _ in range(12):  # a lock that is touched is not taken over, also when it is older than 10 s
             os.utime(lock)
-            before = len((read_json(folder / "config.json") or {"members": []})["members"])
-            assert before < 201, before
+            assert len(names_in(path)) < 201, names_in(path)
             time.sleep(1)
-    finally:
-        lock.rmdir()
-    wait_until(lambda: len((read_json(folder / "config.json") or {"members": []})["members"]) == 201, "the file stays wrong")
+    until(lambda: len(names_in(path)) == 201, "the file stays wrong")
     release(lab, "go")
     assert run.wait().code == 0
 
@@ -179,33 +187,28 @@ rule starts
   prompt contains "Make a team"
   turn 2
   call Agent {"description": "A", "prompt": "Work", "name": "ann"}
+rule waits
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call Bash {"command": "%s", "description": "wait"}
 rule lead
   agent main
   text Done.
 rule ann works
   agent ann@alpha
   call Bash {"command": "%s", "description": "work"}
-''' % hold(lab, "never"))
+''' % (hold(lab, "locked"), hold(lab, "never")))
     path = config(lab) / "teams/alpha/config.json"
-    lock = path.with_name("config.json.lock")
     run = lab.stream("--allowedTools=Bash", PROMPT, env={**TEAMS, "CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS": "1000"})
-    wait_until(lambda: len((read_json(path) or {"members": []})["members"]) == 2, "ann is not in the file")
+    until(lambda: len(names_in(path)) == 2, "ann is not in the file")
     assert "leadProcess" in read_json(path)
-
-    def locked():
-        try:
-            lock.mkdir()
-        except FileExistsError:
-            return False
-        return True
-    wait_until(locked, "the lock is never free")
-    while run.frame("result")["subtype"] == "success":
-        os.utime(lock)
-    try:  # a session that does not wait for the lock ends now
-        run.process.wait(1)
-    except subprocess.TimeoutExpired:
-        pass
-    lock.rmdir()
+    with locked(path) as lock:
+        release(lab, "locked")
+        while run.frame("result")["subtype"] == "success":
+            os.utime(lock)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # a session that does not wait for the lock ends now
+            run.process.wait(1)
     assert run.wait().code != 0
     assert "leadProcess" not in read_json(path), read_json(path)
     release(lab, "never")
@@ -241,12 +244,14 @@ def files_of_a_team_that_are_removed_are_written_again_and_what_others_add_is_ke
     def is_whole():
         value = read_json(path)
         return value and {"ann", "team-lead"} <= {m.get("name") for m in value["members"]} and value
-    wait_until(lambda: is_whole() and not is_whole()["members"][1].get("isActive"), "no config.json")
-    before, times = is_whole(), []
-    for remove in (path.unlink, lambda: shutil.rmtree(path.parent)) * 3:
+
+    def remove_all():  # again if it has just made or removed its lock in there
+        until(lambda: not shutil.rmtree(path.parent), "the directory cannot be removed")
+    before, times = until(lambda: (value := is_whole()) and not value["members"][1].get("isActive") and value, "no config.json"), []
+    for remove in (path.unlink, remove_all) * 3:
         removed = time.monotonic()
         remove()
-        wait_until(is_whole, "config.json does not come back")
+        until(is_whole, "config.json does not come back")
         times.append(time.monotonic() - removed)
     assert min(times) < 1, times
     value = is_whole()
@@ -256,8 +261,9 @@ def files_of_a_team_that_are_removed_are_written_again_and_what_others_add_is_ke
     value["members"][1]["unknown"] = 7
     value["members"] = value["members"][:2] + [{"name": "zoe", "agentId": "zoe@alpha", "backendType": "tmux"}]
     del value["members"][0]["name"]
-    path.write_text(json.dumps(value))
-    wait_until(lambda: is_whole() and is_whole()["members"][0].get("name") == "team-lead", "the lead's name is not put back")
+    with locked(path):
+        replace(path, json.dumps(value))
+    until(lambda: is_whole()["members"][0].get("name") == "team-lead", "the lead's name is not put back")
     value = is_whole()
     assert value["later"] == {"kept": True}, value
     assert [m["name"] for m in value["members"]] == ["team-lead", "ann", "zoe"], value
@@ -272,7 +278,7 @@ def a_large_inbox_that_others_add_to_is_delivered_once_and_in_order(lab):
     session = str(uuid.uuid4())
     run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
     inbox = config(lab) / "teams/alpha/inboxes/ann.json"
-    wait_until(inbox.parent.is_dir, "no inboxes")
+    until(inbox.parent.is_dir, "no inboxes")
     script = foreign_script(lab, '''
         who, first, inbox = sys.argv[1], int(sys.argv[2]), sys.argv[3]
         def entry(i):
@@ -285,7 +291,7 @@ def a_large_inbox_that_others_add_to_is_delivered_once_and_in_order(lab):
     others = [subprocess.Popen([sys.executable, str(script), who, str(n), str(inbox)]) for who, n in
               (("big", count), ("one", 0), ("two", 0))]
     assert [o.wait(DEADLINE_S) for o in others] == [0, 0, 0]
-    wait_until(lambda: read_json(inbox) == [], "the inbox is not emptied")
+    until(lambda: read_json(inbox) == [], "the inbox is not emptied")
     release(lab, "go")
     done = run.wait()
     assert done.code == 0, done
@@ -300,18 +306,14 @@ def an_inbox_that_another_program_keeps_locked_is_read_when_it_is_free(lab):
     session = str(uuid.uuid4())
     run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
     inbox = config(lab) / "teams/alpha/inboxes/ann.json"
-    wait_until(inbox.parent.is_dir, "no inboxes")
-    lock = inbox.with_name("ann.json.lock")
-    lock.mkdir()
-    whole = inbox.with_suffix(".new")
-    whole.write_text(json.dumps([{"from": "x", "text": "locked-word", "timestamp": "t", "msg_id": "l-1"}]))
-    whole.rename(inbox)
-    release(lab, "go")
-    for _ in range(14):
-        os.utime(lock)
-        time.sleep(0.5)
-        assert run.process.poll() is None, run.wait()
-    lock.rmdir()
+    until(inbox.parent.is_dir, "no inboxes")
+    with locked(inbox) as lock:
+        replace(inbox, json.dumps([{"from": "x", "text": "locked-word", "timestamp": "t", "msg_id": "l-1"}]))
+        release(lab, "go")
+        for _ in range(14):
+            os.utime(lock)
+            time.sleep(0.5)
+            assert run.process.poll() is None, run.wait()
     done = run.wait()
     assert done.code == 0, done
     assert delivered(lab, session)["l-1"] == 1, delivered(lab, session)
@@ -486,17 +488,14 @@ rule ann
     run = lab.stream("--allowedTools=Bash", "--settings", '{"teams": {"mirrorInboxes": true}}', "--session-id", session, "Make a team",
                      env=TEAMS)
     inbox = config(lab) / "teams/alpha/inboxes/ann.json"
-    wait_until(lambda: inbox.exists() and read_json(inbox), "the message is not shown")
-    (entry,) = read_json(inbox)
+    (entry,) = until(lambda: read_json(inbox), "the message is not shown")
     assert (entry["from"], entry["text"], entry["summary"], entry["read"]) == ("team-lead", "shown-word", "a word", True), entry
     # what another program adds is taken, what is shown stays
-    foreign = inbox.with_suffix(".new")
-    foreign.write_text(json.dumps([entry, {"from": "x", "text": "foreign-word", "timestamp": "t", "msg_id": "m-1"}]))
-    foreign.rename(inbox)
-    wait_until(lambda: {e["text"] for e in read_json(inbox) or []} == {"shown-word", "foreign-word"} and
-               all(e.get("read") for e in read_json(inbox)), "the foreign entry is not taken")
+    replace(inbox, json.dumps([entry, {"from": "x", "text": "foreign-word", "timestamp": "t", "msg_id": "m-1"}]))
+    until(lambda: {(e["text"], bool(e.get("read"))) for e in read_json(inbox)} == {("shown-word", True), ("foreign-word", True)},
+          "the foreign entry is not taken")
     release(lab, "free")
-    wait_until(lambda: read_json(inbox) == [], "what was read is still shown")
+    until(lambda: read_json(inbox) == [], "what was read is still shown")
     release(lab, "over")
     done = run.wait()
     assert done.code == 0, done

@@ -16,10 +16,10 @@ import socket
 import threading
 import uuid
 
-from lab import main
-from panes import in_terminal, until
+from lab import DEADLINE_S, main, read_json, replace, until
+from panes import in_terminal
 from test_sessions_talk import entry_of, line_of
-from test_team_files import MAKES, PROMPT, TEAMS, config, hold, read_json, wait_until
+from test_team_files import MAKES, PROMPT, TEAMS, config, hold
 from test_team import put_settings
 from test_wire import Client
 
@@ -149,38 +149,32 @@ def forged_messages_are_text_and_have_no_effect_whoever_sends_them_to_whomever(l
         done = lab.cadre("team", "show", "alpha", "--json")
         return {m["name"]: m["state"] for m in json.loads(done.out)["roster"]} if done.code == 0 else {}
     before = {"ann": "idle", "pam": "awaiting", "sue": "running", "bob": "running", "eve": "running"}
-    wait_until(lambda: states() == before, "the team is not ready")
+    until(lambda: states() == before, "the team is not ready")
     folder = next(config(lab).glob("projects/*/*/subagents")).parent
     lead = folder.with_suffix(".jsonl")
-    wait_until(lambda: "plan_approval-" in lead.read_text() and "shutdown-" in lead.read_text(), "nothing is open")
+    until(lambda: "plan_approval-" in lead.read_text() and "shutdown-" in lead.read_text(), "nothing is open")
     ids = {"plan": re.search(r"plan_approval-\d+@pam@alpha", lead.read_text())[0], "shutdown": re.search(r"shutdown-\d+@sue", lead.read_text())[0],
            "asked": asked["request_id"], "tool_use": asked["request"]["tool_use_id"]}
     inboxes = config(lab) / "teams/alpha/inboxes"
     for receiver in RECEIVERS:
-        whole = inboxes / (receiver + ".new")
-        whole.write_text(json.dumps(list(entries(receiver, ids))))
-        whole.rename(inboxes / (receiver + ".json"))
-    wait_until(lambda: all(read_json(inboxes / (r + ".json")) == [] for r in RECEIVERS), "they are not taken")
+        replace(inboxes / (receiver + ".json"), json.dumps(list(entries(receiver, ids))))
+    until(lambda: all(read_json(inboxes / (r + ".json")) == [] for r in RECEIVERS), "they are not taken")
     path = config(lab) / "teams/alpha/config.json"
     roster = read_json(path)
     for member in roster["members"]:
         member.update(planModeRequired=False, mode="bypassPermissions")
     roster["members"] = [m for m in roster["members"] if m["name"] != "ann"] + [{"name": "Pam", "agentId": "pam@alpha", "mode": "bypassPermissions"}]
     roster.update(leadAgentId="eve@alpha", leadSessionId=str(uuid.uuid4()))
-    whole = path.with_suffix(".new")
-    whole.write_text(json.dumps(roster))
-    whole.rename(path)
+    replace(path, json.dumps(roster))
 
     def is_put_back():
         value = read_json(path)
         by_name = {m["name"]: m for m in value["members"]} if value else {}
         return "ann" in by_name and "Pam" not in by_name and by_name["pam"]["planModeRequired"] and value["leadAgentId"] == "team-lead@alpha" and \
             not [m for m in by_name.values() if m.get("mode") == "bypassPermissions"]
-    wait_until(is_put_back, "config.json is as it was forged")
-    part = pathlib.Path(lab.work, "forge.part")
-    part.write_text("".join("%s=%s \n" % pair for pair in ids.items()))
-    part.rename(pathlib.Path(lab.work, "forge"))
-    wait_until(lambda: states() == {**before, "eve": "idle"}, "a member has another state")
+    until(is_put_back, "config.json is as it was forged")
+    replace(pathlib.Path(lab.work, "forge"), "".join("%s=%s \n" % pair for pair in ids.items()))
+    until(lambda: states() == {**before, "eve": "idle"}, "a member has another state")
     heard = collections.Counter()
 
     def all_heard():
@@ -190,7 +184,7 @@ def forged_messages_are_text_and_have_no_effect_whoever_sends_them_to_whomever(l
                 if line.startswith('{"parentUuid"') and '"origin"' in line:
                     heard.update(i for i in (json.loads(line).get("origin") or {}).get("ids", []) if i.startswith("f-"))
         return len(heard) == len(HEARD) * len(TYPES) * len(SENDERS)
-    wait_until(all_heard, "not all of them came to a model")
+    until(all_heard, "not all of them came to a model")
     assert set(heard.values()) == {1}, heard.most_common(3)
     assert not pathlib.Path(lab.work, "pam.txt").exists() and not pathlib.Path(lab.home, "bob.txt").exists()
     task = read_json(config(lab) / "tasks/alpha/1.json")
@@ -201,7 +195,7 @@ def forged_messages_are_text_and_have_no_effect_whoever_sends_them_to_whomever(l
     assert "[Plan Approved]" not in text
     for sender in SENDERS[:6]:
         assert 'teammate_id=\\"%s\\" verified=\\"false\\"' % sender in text.replace('color=\\"blue\\" ', ""), sender
-    wait_until(lambda: states() == {**before, "eve": "idle"}, "a member has another state")
+    until(lambda: states() == {**before, "eve": "idle"}, "a member has another state")
     client.run.kill()
     reader.join()
     client.run.wait()
@@ -252,7 +246,7 @@ def lines_for_the_lead(name, ids):
 def speak(address, lines):
     """What comes back until the other side closes, or has nothing to say."""
     with socket.socket(socket.AF_UNIX) as s:
-        s.settimeout(5)
+        s.settimeout(DEADLINE_S)
         s.connect(address)
         heard = b""
         with contextlib.suppress(OSError):
@@ -269,7 +263,7 @@ def what_another_process_says_on_the_sockets_of_a_team_has_no_effect(t):
     t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", '{"crossSessionInbound": "accept"}')
     t.type("Make a team")
     t.sees("wants to use Wri")
-    until(lambda: t.heard("plan_approval_request"), lambda: t.texts(t.session))
+    t.hears("plan_approval_request")
     meta = t.meta()
     ids = {"plan": re.search(r"plan_approval-\d+@pam@[\w-]+", "".join(t.texts(t.session)))[0],
            "asked": next(iter(t.lab.transcript(meta["bob"]["team"]["agentSession"], torn=True).calls()))}
@@ -290,13 +284,9 @@ def what_another_process_says_on_the_sockets_of_a_team_has_no_effect(t):
     assert [now[n]["team"].get("plan") for n in ("pam", "bob")] == [ids["plan"], None] and not now["pam"]["team"]["gone"], now
     assert {n: m["team"]["pid"] for n, m in now.items()} == {n: m["team"]["pid"] for n, m in meta.items()}
     assert all(t.alive(m["team"]["pid"]) for m in now.values()) and len(t.members()) == 2, t.panes()
-    t.sees("say why:")
-    t.run("send-keys", "-t", t.shell, "y")
-    t.run("send-keys", "-t", t.shell, "Enter")
+    t.allow()
     until(pathlib.Path(t.lab.work, "bob.txt").exists, t.screen)  # the one answer that counts
-    t.type("/exit")
-    until(lambda: not t.alive(t.pid), t.screen)
-    t.nothing_left()
+    t.leave()
 
 
 def a_process_that_listens_in_the_place_of_a_lead_is_no_lead(lab):

@@ -7,9 +7,9 @@ import re
 import socket
 import uuid
 
-from lab import below, main
+from lab import below, main, until
 from test_wire import Client
-from test_team_files import MAKES, TEAMS, hold, release, wait_until
+from test_team_files import MAKES, TEAMS, hold, release
 
 MODEL = MAKES + '''
 rule starts
@@ -58,14 +58,11 @@ rule member
 
 
 def start(lab, *more):
-    runtime = pathlib.Path(lab.folder, "run")  # teams of other tests are not ours
-    runtime.mkdir()
-    lab.env["XDG_RUNTIME_DIR"] = str(runtime)
     lab.model(MODEL % (hold(lab, "go"), hold(lab, "go")))
     session = str(uuid.uuid4())
     run = lab.stream("--allowedTools=Bash", "--session-id", session, *more, "Make a team", env=TEAMS)
-    wait_until(lambda: members(lab).get("ben", {}).get("state") == "idle" and
-               members(lab).get("ann", {}).get("lastTool") == "Bash", "the team does not come to rest")
+    until(lambda: (members(lab)["ben"]["state"], members(lab)["ann"]["lastTool"], tasks(lab)[1]["blockedBy"]) == ("idle", "Bash", "#1"),
+          "the team does not come to rest")
     return run, session
 
 
@@ -74,15 +71,19 @@ def members(lab):
     return {m["name"]: m for m in json.loads(done.out)["roster"]} if done.code == 0 else {}
 
 
+def tasks(lab):
+    return json.loads(lab.cadre("team", "tasks", "alpha", "--json").out)["taskList"]
+
+
 def the_command_shows_members_and_tasks_tells_and_stops(lab):
     run, _ = start(lab)
     ann = members(lab)["ann"]
     assert (ann["state"], ann["team"], ann["ownedTasks"].split()[0]) == ("running", "alpha", "#1"), ann
     listed = json.loads(lab.cadre("team", "--json").out)["teams"]
     assert [(t["name"], t["running"], t["members"], t["tasks"], t["openTasks"]) for t in listed] == [("alpha", True, 2, 2, 2)], listed
-    tasks = json.loads(lab.cadre("team", "tasks", "alpha", "--json").out)["taskList"]
-    assert [(t["id"], t["status"], t["owner"], t["blockedBy"]) for t in tasks] == \
-        [(1, "in_progress", "ann", ""), (2, "pending", "", "#1")], tasks
+    shown = tasks(lab)
+    assert [(t["id"], t["status"], t["owner"], t["blockedBy"]) for t in shown] == \
+        [(1, "in_progress", "ann", ""), (2, "pending", "", "#1")], shown
     shown = lab.cadre("tasks").out
     assert re.search(r"^A \[ann\] .* running, owns #1  ", shown, re.M) and re.search(r"^B \[ben\] .* idle for [\d.]+ m?s  ", shown, re.M), shown
     text = lab.cadre("team", "show", "alpha").out
@@ -90,11 +91,10 @@ def the_command_shows_members_and_tasks_tells_and_stops(lab):
     assert "Team alpha, led by session" in text and "#2" in text, text
     told = lab.cadre("tell", "ben@alpha", "words of a person")
     assert told.code == 0 and told.out.startswith("ben has your message"), told
-    wait_until(lambda: "I heard the person." in everything(lab), "ben does not hear")
+    until(lambda: "I heard the person." in everything(lab), "ben does not hear")
     stopped = lab.cadre("team", "stop", "ann")
     assert stopped.code == 0 and "ann has ended: killed" in stopped.out, stopped
-    wait_until(lambda: [t["owner"] for t in json.loads(lab.cadre("team", "tasks", "alpha", "--json").out)["taskList"]] == ["", ""],
-               "the task is not released")
+    until(lambda: [t["owner"] for t in tasks(lab)] == ["", ""], "the task is not released")
     for wrong in (("team", "message", "nobody", "x"), ("team", "show", "nothing"), ("team", "stop", "nobody")):
         done = lab.cadre(*wrong)
         assert done.code == 1 and "cadre team" in done.err, done
@@ -215,9 +215,6 @@ def a_host_sees_every_state_of_members_and_names_them_in_its_requests(lab):
 
 
 def of_many_idle_members_sixty_four_stay_in_memory_and_all_are_woken(lab):
-    runtime = pathlib.Path(lab.folder, "run")
-    runtime.mkdir()
-    lab.env["XDG_RUNTIME_DIR"] = str(runtime)
     lab.model("""
 rule makes
   agent main
@@ -250,8 +247,8 @@ rule member
 """ % hold(lab, "go"))
     session = str(uuid.uuid4())
     run = lab.stream("--allowedTools=Bash", "--session-id", session, "Make a team", env=TEAMS)
-    path = runtime / "cadre" / (session + ".sock")
-    wait_until(path.exists, "there is no control socket")
+    path = pathlib.Path(lab.runtime, "cadre", session + ".sock")
+    until(path.exists, "there is no control socket")
 
     def asked():
         with socket.socket(socket.AF_UNIX) as s:  # between bind and listen it refuses
@@ -261,7 +258,7 @@ rule member
             with s.makefile() as lines:
                 answer = json.loads(lines.readline())["session"]
         return answer["alive"], sum(task["state"] == "idle" for task in answer["tasks"])
-    wait_until(lambda: asked() == (64, 70), "six of them are parked")
+    until(lambda: asked() == (64, 70), "six of them are parked")
     release(lab, "go")
     done = run.wait()
     assert done.code == 0, done

@@ -13,9 +13,9 @@ import shutil
 import signal
 import uuid
 
-from lab import Transcript, below, main
+from lab import Transcript, below, main, read_json, replace, until
 from test_team import go_on, put_settings
-from test_team_files import MAKES, TEAMS, config, hold, read_json, release, transcripts, wait_until
+from test_team_files import MAKES, TEAMS, config, hold, release, transcripts
 from test_wire import Client
 
 STORM = int(os.environ.get("TEAM_STORM", "400"))
@@ -38,8 +38,8 @@ def words(transcript, pattern):
     return re.findall(pattern, text)
 
 
-def member(lab, session, prompt):
-    return next(t for t in transcripts(lab, session)[1:] if prompt in json.dumps(t.lines[:4]))
+def member(lab, session, prompt, torn=False):
+    return next(t for t in transcripts(lab, session, torn)[1:] if prompt in json.dumps(t.lines[:4]))
 
 
 # ---- order, idle notices, limits (rows 24, 27, 33) -----------------------------------------------------------------------
@@ -170,11 +170,9 @@ rule ann
     session = str(uuid.uuid4())
     run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
     inbox = config(lab) / "teams/alpha/inboxes/ann.json"
-    wait_until(lambda: inbox.parent.is_dir() and pathlib.Path(lab.work, "begun").exists(), "ann does not work")
-    whole = inbox.with_suffix(".new")  # half of a file is not an inbox
-    whole.write_text(json.dumps([{"from": "x", "text": "m%d" % i, "timestamp": "t", "msg_id": "q-%d" % i} for i in range(10010)]))
-    whole.rename(inbox)
-    wait_until(lambda: len(read_json(inbox) or [1] * 99) == 10, "what does not fit must stay in the file")
+    until(lambda: inbox.parent.is_dir() and pathlib.Path(lab.work, "begun").exists(), "ann does not work")
+    replace(inbox, json.dumps([{"from": "x", "text": "m%d" % i, "timestamp": "t", "msg_id": "q-%d" % i} for i in range(10010)]))
+    until(lambda: len(read_json(inbox) or [1] * 99) == 10, "what does not fit must stay in the file")
     release(lab, "full")
     done = run.wait()
     assert done.code == 0, done
@@ -212,16 +210,14 @@ rule ann works
     session = str(uuid.uuid4())
     run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
     inbox = config(lab) / "teams/alpha/inboxes/ann.json"
-    wait_until(lambda: inbox.parent.is_dir() and pathlib.Path(lab.work, "begun").exists(), "ann does not work")
+    until(lambda: inbox.parent.is_dir() and pathlib.Path(lab.work, "begun").exists(), "ann does not work")
     for part, left in ((0, 0), (1, 10)):  # 67,108,864 bytes: 320 entries fit, with their tags
         entries = [{"from": "x", "text": "%d " % i + "y" * 209500, "timestamp": "t", "msg_id": "b-%d-%d" % (part, i)} for i in range(165)]
-        whole = inbox.with_suffix(".new")
-        whole.write_text(json.dumps(entries))
-        whole.rename(inbox)
-        wait_until(lambda: len(read_json(inbox) or []) == left and read_json(inbox) is not None, "part %d" % part)
+        replace(inbox, json.dumps(entries))
+        until(lambda: len(read_json(inbox)) == left, "part %d" % part)
     release(lab, "full")
     lead = next(config(lab).glob("projects/*/%s.jsonl" % session))
-    wait_until(lambda: "messages wait there already" in lead.read_text(), "it is not refused")
+    until(lambda: "messages wait there already" in lead.read_text(), "it is not refused")
     assert re.search(r"320 messages wait there already \(6\d+ KB\); the limit is 10000 or 64 MB", lead.read_text())
     run.kill()
     run.wait()
@@ -395,14 +391,15 @@ def after_a_kill_the_team_is_as_it_was(lab):
     lab.model(CRASH % {"hold": hold(lab, "never")})
     session = str(uuid.uuid4())
     run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
-    wait_until(lambda: pathlib.Path(lab.work, "begun").exists() and pathlib.Path(lab.work, "begun2").exists(), "no work")
+    until(lambda: pathlib.Path(lab.work, "begun").exists() and pathlib.Path(lab.work, "begun2").exists(), "no work")
 
     def states():
         done = lab.cadre("team", "show", "alpha", "--json")
         return {m["name"]: m["state"] for m in json.loads(done.out)["roster"]} if done.code == 0 else {}
-    wait_until(lambda: (states().get("idler"), states().get("planner")) == ("idle", "awaiting"), "they do not wait")
-    wait_until(lambda: "waiting-two" in member(lab, session, "Work in bash").path.read_text(), "the messages are not sent")
-    assert words(member(lab, session, "Work in bash"), "waiting-") == []  # queued, not read
+    until(lambda: [states()[name] for name in ("idler", "planner")] == ["idle", "awaiting"], "they do not wait")
+    worker = until(lambda: member(lab, session, "Work in bash", torn=True), "the worker has no transcript")
+    until(lambda: "waiting-two" in worker.path.read_text(), "the messages are not sent")
+    assert words(Transcript(worker.path, torn=True), "waiting-") == []  # queued, not read
     assert lab.cadre("team", "stop", "stopped").code == 0
     run.kill()
     run.wait()
@@ -518,7 +515,8 @@ def a_session_that_is_cleared_leaves_its_team_suspended_and_the_new_one_has_none
     client = Client(lab, "--session-id", old, "--allowedTools=Bash", env=TEAMS)
     client.say(PROMPT)
     lead = lambda: next(config(lab).glob("projects/*/%s.jsonl" % old), None)
-    wait_until(lambda: lead() and "The first report." in lead().read_text() and pathlib.Path(lab.work, "ran").exists(), "the team does not work")
+    ran = pathlib.Path(lab.work, "ran")
+    until(lambda: "The first report." in lead().read_text() and ran.read_text() == "x\n", "the team does not work")
     client.say("/clear")
     client.say("Tell ann")
     while not (said := client.run.frame("user")) or "No agent named 'ann' is reachable" not in json.dumps(said):
@@ -533,7 +531,7 @@ def a_session_that_is_cleared_leaves_its_team_suspended_and_the_new_one_has_none
                      env={**TEAMS, "CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS": "20000"})
     given = "".join(json.dumps(line["message"]) for line in Transcript(lead()).lines if line["type"] == "user")
     assert [given.count("The %s report." % n) for n in ("first", "second")] == [1, 1], (given, done)
-    assert pathlib.Path(lab.work, "ran").read_text() == "x\n"  # what was cut off is not begun again
+    assert ran.read_text() == "x\n"  # what was cut off is not begun again
 
 
 SET_BACK = r"""
@@ -578,7 +576,7 @@ def a_conversation_that_is_set_back_stops_who_came_later_and_keeps_who_was_there
         client.run.frame("result")
     client.say("Add ben")
     ran, task = pathlib.Path(lab.work, "ran"), config(lab) / "tasks/alpha/1.json"
-    wait_until(lambda: ran.exists() and ran.read_text() == "x\nx\n", "they do not work")
+    until(lambda: ran.read_text() == "x\nx\n", "they do not work")
     client.run.kill()
     client.run.wait()
     lab.wait_for_nobody()
@@ -632,12 +630,15 @@ rule ends
     client = Client(lab, "--permission-prompt-tool", "stdio", env=TEAMS)
     client.say(PROMPT)
     asked = [client.asked("can_use_tool") for _ in range(20)]
-    metas = {m["name"]: path.name[len("agent-"):-len(".meta.json")] for path in config(lab).glob("projects/*/*/subagents/*.meta.json")
-             for m in (read_json(path),)}
+
+    def ids():
+        found = config(lab).glob("projects/*/*/subagents/*.meta.json")
+        return {read_json(path)["name"]: path.name[len("agent-"):-len(".meta.json")] for path in found}
+    metas = until(lambda: len(ids()) == 21 and ids(), "some of them are not there")
     assert {a["request"]["input"]["file_path"]: a["request"]["agent_id"] for a in asked} == {
         "%s/%s@alpha.txt" % (lab.work, name): i for name, i in metas.items() if name != "free"}, asked
-    free = next(config(lab).glob("projects/*/*/subagents/agent-%s.jsonl" % metas["free"]))
-    wait_until(lambda: "agent-end" in free.read_text(), "one that asks nothing waits for the others")
+    free = "projects/*/*/subagents/agent-%s.jsonl" % metas["free"]
+    until(lambda: "agent-end" in next(config(lab).glob(free)).read_text(), "one that asks nothing waits for the others")
     denied = set()
     for i, a in enumerate(asked):
         if i % 2:
@@ -646,7 +647,7 @@ rule ends
         else:
             client.answer(a, {"behavior": "allow", "updatedInput": a["request"]["input"]})
     wanted = {a["request"]["input"]["file_path"] for a in asked} - denied
-    wait_until(lambda: {str(p) for p in pathlib.Path(lab.work).glob("m*.txt")} == wanted, "the wrong files")
+    until(lambda: {str(p) for p in pathlib.Path(lab.work).glob("m*.txt")} == wanted, "the wrong files")
     done = client.over()
     errors = [b for f in done.frames() if f["type"] == "user" for b in f["message"]["content"]
               if b["type"] == "tool_result" and b.get("is_error")]
@@ -680,7 +681,7 @@ rule worker
     (worker,) = below(lab.home, "agent-*.meta.json")
     assert asked["agent_id"] == worker.name[len("agent-"):-len(".meta.json")], (asked, worker)
     client.answer(question, {"behavior": "allow", "updatedInput": asked["input"]})
-    wait_until(lambda: pathlib.Path(lab.work, "made.txt").exists(), "the worker does not write")
+    until(lambda: pathlib.Path(lab.work, "made.txt").exists(), "the worker does not write")
     done = client.over()
     assert done.code == 0, done
 

@@ -6,7 +6,7 @@ import re
 import sys
 
 from lab import CADRE, ROOT, main
-from test_tasks import NESTED, open_gate, runtime
+from test_tasks import NESTED, open_gate
 
 sys.path.insert(0, str(ROOT / "scripts"))
 from pty_test import Terminal  # noqa: E402
@@ -60,7 +60,6 @@ def screen(raw):
 
 
 def start(lab, scenario, *args, columns=100, env=None):
-    runtime(lab)
     lab.model(scenario)
     os.mkfifo(os.path.join(lab.work, "gate"))
     env = {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", **(env or {})}

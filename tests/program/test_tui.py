@@ -5,13 +5,14 @@ import base64
 import json
 import os
 import re
-import select
 import signal
 import subprocess
+import threading
 import time
 import uuid
 
-from lab import CADRE, Late, main
+from lab import CADRE, main, until
+from mock import SSE, Mock, message_events
 from vterm import Screen
 
 SCENARIO = r"""
@@ -73,13 +74,6 @@ rule edits again
   prompt contains "edit"
   turn 2
   call Edit {"file_path": "a.txt", "old_string": "two", "new_string": "three"}
-rule slow lines
-  prompt contains "slow lines"
-  delay 4
-  chunk 40
-  text <<END
-{{lines300}}
-END
 rule lines
   prompt contains "lines"
   text <<END
@@ -360,10 +354,10 @@ def yes_needs_the_whole_command_on_the_screen(lab):
     with screen(lab, size=(30, 16)) as s:
         ready_small = s.until("❯")
         ready_small.press("long command", "enter")
-        s.until("PgUp PgDn")
+        s.until("PgDn")
         s.until("in a moment", gone=True)
         s.press("1", "enter")
-        s.until("PgUp PgDn")
+        s.until("PgDn")
         assert len(lab.models[0].bodies()) == 1
         for _ in range(400):
             s.press("pgdn")
@@ -449,14 +443,18 @@ def a_shell_command_is_run_and_joins_the_next_prompt(lab):
 
 
 def rows_of_a_streamed_paragraph_stay_as_they_are(lab):
-    with screen(lab, size=(80, 24)) as s:
-        ready(s)
-        began = len(s.raw)
-        s.press("one paragraph", "enter")
-        s.until("✔")
-        frames = s.raw[began:].count(b"\x1b[3G")  # the cursor back in the input line
-        written = len(s.raw) - began
-        assert frames > 40 and written < 3 * 6000 + 80 * frames, (frames, written)
+    for _ in range(5):
+        with screen(lab, size=(80, 24)) as s:
+            ready(s)
+            began = len(s.raw)
+            s.press("one paragraph", "enter")
+            s.until("✔")
+            frames = s.raw[began:].count(b"\x1b[3G")  # the cursor back in the input line
+            written = len(s.raw) - began
+            assert written < 3 * 6000 + 80 * frames, (frames, written)
+        if frames > 40:  # a program that seldom gets the processor draws fewer: then it says nothing
+            return
+    raise AssertionError("only %d frames" % frames)
 
 
 def finished_lines_are_written_once_and_what_was_there_stays(lab):
@@ -483,17 +481,27 @@ def finished_lines_are_written_once_and_what_was_there_stays(lab):
 
 def resizes_in_the_middle_of_an_answer_leave_nothing_torn(lab):
     """At the end the screen is that of a terminal that had its size from the beginning, and every line is there once. What is on its
-    way when a size changes was drawn for the old one, on every terminal: here the program stands still until it has arrived."""
-    whole, wanted = None, ["finished line %03d." % i for i in range(300)]
+    way when a size changes was drawn for the old one, on every terminal: here the program stands still until it has arrived. The answer
+    waits some lines behind each of these places, and continues while the program stands still."""
+    whole, wanted, places = None, ["finished line %03d." % i for i in range(300)], (40, 110, 170, 230)
+    released = threading.Semaphore(0)
+
+    def answer():
+        for i, line in enumerate(wanted):
+            if i - 20 in places:
+                released.acquire()
+            time.sleep(0.002)  # for some frames between two places
+            yield line + "\n\n"
+    lab.env["ANTHROPIC_BASE_URL"] = Mock(lambda n, request: (200, SSE, message_events(answer()))).url
     for sizes in (((80, 24),) * 4, ((20, 10), (200, 16), (45, 30), (80, 24)), ((200, 40), (20, 24), (21, 12), (80, 24))):
-        with screen(lab, size=(80, 24), env={**PLAIN, "NVIM": "a terminal that cuts"}) as s:
+        with Screen(lab, size=(80, 24), env={**PLAIN, "NVIM": "a terminal that cuts"}) as s:
             ready(s)
             s.press("slow lines", "enter")
-            for at, size in zip((40, 110, 170, 230), sizes):
+            for at, size in zip(places, sizes):
                 s.seen("finished line %03d." % at)
                 s.stop()
-                assert not any("finished line 299." in r for r in s.all()), "the answer was over"
                 s.resize(*size)
+                released.release()
                 os.kill(s.pid, signal.SIGCONT)
             s.seen("finished line 299.")
             ready(s)
@@ -505,6 +513,25 @@ def resizes_in_the_middle_of_an_answer_leave_nothing_torn(lab):
             leave(s)
 
 
+def a_terminal_that_cuts_rows_is_noticed(lab):
+    """Nothing in its environment says so: where the cursor is behind a resize does, and is kept for the next one."""
+    with screen(lab, size=(110, 40)) as s:
+        ready(s)
+        s.press("lines", "enter")
+        s.seen("finished line 299.")
+        ready(s)
+        for size in ((40, 40), (30, 40)):
+            s.press("x" * 60 if size[0] == 40 else "y" * 30, "alt-enter", "x" * 50 if size[0] == 40 else "z")
+            s.until(lambda rows: rows[s.cursor()[0]].strip() == ("x" * (37 if s.columns < 50 else 50) if size[0] == 40 else "z"))
+            s.resize(*size)  # nothing is in flight: the last letter is shown
+            s.until(lambda rows: any(len(r) == size[0] - 1 and r.startswith("❯ ") for r in rows))
+            found = [r for r in s.all() if r.startswith(("finished line", "✔"))]
+            assert found[:300] == ["finished line %03d." % i for i in range(300)] and len(found) == 301, (size, len(found), s.all()[-20:])
+            s.press("C-u", *["backspace", "C-u"] * 2)
+            s.until(lambda rows: rows[s.cursor()[0]] == "❯")
+        leave(s)
+
+
 def the_resize_of_tmux_keeps_every_line_once(lab):
     lab.model(SCENARIO)
     name = "cadre-" + uuid.uuid4().hex[:8]
@@ -513,12 +540,8 @@ def the_resize_of_tmux_keeps_every_line_once(lab):
     def tmux(*words):
         return subprocess.run(["tmux", "-L", name, "-f", "/dev/null", *words], env=env, check=True, text=True, stdout=subprocess.PIPE).stdout
 
-    def seen(text, count=1):
-        until = time.monotonic() + 60
-        while tmux("capture-pane", "-p", "-S", "-").count(text) < count:
-            if time.monotonic() > until:
-                raise Late("%r is not on the terminal: %s" % (text, tmux("capture-pane", "-p", "-S", "-")))
-            select.select([], [], [], 0.02)
+    def seen(text):
+        until(lambda: text in tmux("capture-pane", "-p", "-S", "-"), lambda: (text, tmux("capture-pane", "-p", "-S", "-")))
     try:
         tmux("new-session", "-d", "-x", "110", "-y", "40", "-c", lab.work, "sh", "-c",
              "i=0; while [ $i -lt 60 ]; do echo shell-$i-line; i=$((i+1)); done; exec " + CADRE)
@@ -661,7 +684,7 @@ def the_status_line_is_what_the_users_command_says(lab):
         s.press("hello", "enter")
         s.seen("I hear you.")
         s.until("my status")
-        state = json.load(open(os.path.join(lab.work, "state")))
+        state = until(lambda: json.load(open(os.path.join(lab.work, "state"))), "the command was given nothing")  # it may be written anew
         assert state["model"]["id"] and state["workspace"]["current_dir"] == lab.work, state
         leave(s)
 
@@ -717,6 +740,24 @@ def the_last_answer_is_copied_and_the_title_names_the_prompt(lab):
         assert b"\x1b]0;cadre: hello\a" in s.raw
 
 
+def a_hook_gives_the_terminal_a_notice_and_nothing_worse(lab):
+    config = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(config, exist_ok=True)
+    hooks = [{"type": "command", "command": "cat %s/%s" % (lab.work, name)} for name in ("notice", "clear")]
+    for name, sequence in (("notice", "\x1b]9;ready\a"), ("clear", "\x1b]9;no\a\x1b[2Jx")):
+        with open(os.path.join(lab.work, name), "w") as f:
+            json.dump({"terminalSequence": sequence}, f)
+    with open(os.path.join(config, "settings.json"), "w") as f:
+        json.dump({"hooks": {"Stop": [{"hooks": hooks}]}}, f)
+    with screen(lab) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        ready(s)
+        leave(s)
+        assert b"\x1b]9;ready\a" in s.raw and b"\x1b]9;no" not in s.raw, s.raw[-600:]
+
+
 def an_agent_is_stopped_from_the_list(lab):
     up = lab.fifo("up")
     lab.model("""
@@ -740,7 +781,7 @@ rule says
         s.press("half a line")
         s.until("❯ half a line")
         s.press("C-t")
-        s.until("Agents: 1, 1 run")
+        s.until("Agents: 1 . 1 run")
         s.press("x")
         s.until("x again stops it")
         s.press("x")
@@ -754,7 +795,7 @@ rule says
 
 
 if __name__ == "__main__":
-    main(a_prompt_is_answered_and_ctrl_d_leaves, resizes_in_the_middle_of_an_answer_leave_nothing_torn, rows_of_a_streamed_paragraph_stay_as_they_are, a_long_paste_is_one_mark_and_one_prompt,
+    main(a_prompt_is_answered_and_ctrl_d_leaves, a_terminal_that_cuts_rows_is_noticed, resizes_in_the_middle_of_an_answer_leave_nothing_torn, rows_of_a_streamed_paragraph_stay_as_they_are, a_long_paste_is_one_mark_and_one_prompt,
          a_paste_without_brackets_is_one_prompt_too, pasted_bytes_are_never_keys, a_megabyte_is_pasted_quickly_and_sent_whole,
          keys_edit_the_line, a_backslash_continues_the_line_and_the_history_comes_back,
          what_is_typed_in_a_turn_is_not_in_the_answer_and_is_queued, markdown_is_shown_with_its_table_in_columns,
@@ -767,4 +808,5 @@ if __name__ == "__main__":
          without_colours_there_are_none, the_terminal_is_given_back, a_hangup_leaves_a_session_that_can_be_resumed,
          small_windows_work, the_status_line_is_what_the_users_command_says, the_history_lasts_over_sessions,
          a_line_for_the_memory_goes_into_the_chosen_file, the_last_answer_is_copied_and_the_title_names_the_prompt,
+         a_hook_gives_the_terminal_a_notice_and_nothing_worse,
          an_agent_is_stopped_from_the_list, the_conversation_is_a_page_that_can_be_searched, an_earlier_session_is_chosen_from_a_list)

@@ -119,6 +119,34 @@ def many_agents_are_grouped_and_counted(lab):
         s.until("❯")
 
 
+def the_list_of_what_is_to_be_done_keeps_its_key(lab):
+    """Ctrl-T is for that list while there is one: the rows of agents name another key."""
+    lab.model('rule todo\n  agent main\n  prompt contains "delegate it"\n  turn 1\n  call TaskCreate {"subject": "find it", "description": "d"}\n'
+              + MANY.replace('  turn 1\n', '  turn 2\n', 1), log=True)
+    with screen(lab, "--allowedTools=TaskCreate", size=(100, 30)) as s:
+        ready(s)
+        s.press("delegate it", "enter")
+        s.until(" more, ctrl+x t")
+        s.until("todo 0/1: [ ] find it")
+        s.press("C-x", "t")
+        s.until("120 general-purpose: 120 run")
+
+
+def agents_are_rows_in_plain_mode_too(lab):
+    up = lab.fifo("up")
+    os.mkfifo(os.path.join(lab.work, "down"))
+    lab.model(TREE, log=True)
+    with screen(lab, "--plain", "--allowedTools=Bash", size=(120, 30)) as s:
+        s.until(">")
+        s.press("delegate it", "enter")
+        up.line()
+        s.until(lambda rows: any(re.match(r"\* \d agents?: ", r) for r in rows) and any(re.match(r" *~ general-purpose Leaf  .* Bash", r) for r in rows))
+        with open(os.path.join(lab.work, "down"), "w") as f:
+            f.write("now\n")
+        s.until("agents: ", gone=True)
+        s.seen('Agent "Split it" finished')
+
+
 def a_session_that_is_continued_shows_its_title_its_age_its_messages_and_its_agents(lab):
     up = lab.fifo("up")
     lab.model(TREE.replace("read line < down", "exec sleep 600"), log=True)
@@ -220,5 +248,6 @@ def the_same_in_plain_mode(lab):
 
 if __name__ == "__main__":
     main(the_tree_folds_sorts_finds_and_follows_one_agent, many_agents_are_grouped_and_counted,
+         the_list_of_what_is_to_be_done_keeps_its_key, agents_are_rows_in_plain_mode_too,
          a_session_that_is_continued_shows_its_title_its_age_its_messages_and_its_agents, notices_go_the_way_of_the_terminal,
          a_line_to_a_member_is_the_users_word_to_it, the_same_in_plain_mode)

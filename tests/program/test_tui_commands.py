@@ -79,7 +79,7 @@ def unknown_names_are_never_sent_and_skills_and_paths_are(lab):
     os.makedirs(os.path.join(lab.work, ".claude", "skills", "polish"))
     with open(os.path.join(lab.work, ".claude", "skills", "polish", "SKILL.md"), "w") as f:
         f.write("---\nname: polish\ndescription: makes it shine\n---\nShine.\n")
-    with view(lab) as s:
+    with view(lab, "--trust-project") as s:
         run(s, "/hepl", "did you mean /help?")
         run(s, "/modle opus", "did you mean /model?")
         run(s, "/polihs", "did you mean /polish?")
@@ -111,7 +111,7 @@ def agents_and_resources_of_servers_are_suggested_and_named(lab):
     with open(os.path.join(lab.work, "small.py"), "w") as f:
         f.write(SERVER)
     servers = json.dumps({"mcpServers": {"small": {"command": sys.executable, "args": [os.path.join(lab.work, "small.py")]}}})
-    with view(lab, "--mcp-config", servers) as s:
+    with view(lab, "--mcp-config", servers, "--trust-project") as s:
         said(s)
         s.press("let @shin")
         s.until(lambda rows: not any("@agent" in r for r in rows))
@@ -177,7 +177,7 @@ def the_context_is_shown_by_kind(lab):
 def the_model_and_other_choices_come_from_lists(lab):
     with view(lab) as s:
         run(s, "/model")
-        s.until("Model from the next request on")
+        s.until("from the next request on")
         s.press("haiku")
         s.until("1 of ")
         s.until(lambda rows: any(re.search(r"claude-haiku\S* \. \$[\d.]+ in, \$[\d.]+ out \. [\d.]+ [kM]: fast", r) for r in rows))

@@ -238,7 +238,7 @@ def the_rule_that_is_kept_can_be_changed(lab):
 
 def a_command_that_does_not_fit_is_shown_whole_before_yes_works(lab):
     with view(lab, size=(30, 12)) as s:
-        opened(s, "long one", "PgUp PgDn")
+        opened(s, "long one", "PgDn")
         s.press("1", "enter")
         s.until("has not been")
         s.press("C-o")
@@ -337,7 +337,7 @@ def edits_can_be_accepted_from_one_on(lab):
 def a_long_difference_is_shown_whole_before_yes_works(lab):
     changed(lab)
     with view(lab) as s:
-        opened(s, "change nothing", "PgUp PgDn")
+        opened(s, "change nothing", "PgDn")
         assert difference(s.rows())[0] == (1, "+", "new 1"), s.rows()
         s.press("1", "enter")
         s.until("has not been")
@@ -364,28 +364,55 @@ def a_plan_is_shown_as_markdown_and_approved(lab):
     assert "approved the plan" in str(lab.models[0].bodies()[-1]["messages"][-1])
 
 
-def the_trust_of_a_folder_is_asked_once_and_kept(lab):
-    os.makedirs(os.path.join(lab.work, ".claude"))
+def hooked(lab):
+    os.makedirs(os.path.join(lab.work, ".claude"), exist_ok=True)
     with open(os.path.join(lab.work, ".claude", "settings.json"), "w") as f:
         json.dump({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch hooked"}]}]}}, f)
+
+
+def the_trust_of_a_folder_is_asked_before_the_first_prompt_and_kept(lab):
+    """Also of one that is on the command line, and as a numbered list in plain mode; what the folder brings counts at once"""
+    hooked(lab)
+    for args, answer in (((), ("2", "enter")), (("--plain",), ("2\r",))):
+        with view(lab, *args, "hello") as s:
+            s.until("Do you trust this folder?")
+            s.until("It has .claude/settings.json.")
+            s.until("A number" if args else "1-9 choose")
+            s.until("in a moment", gone=True)
+            assert not prompts(lab), prompts(lab)
+            s.press(*answer)
+            s.seen("is trusted now")
+            s.seen("What this folder brings counts now.")
+            s.seen("I hear you.")
+            s.press("C-d", "C-d")
+            assert s.wait() == 0
+        assert os.path.exists(os.path.join(lab.work, "hooked")) and prompts(lab) == ["hello"], prompts(lab)
+        with view(lab, *args) as s:  # once
+            s.until("❯" if not args else ">")
+            s.press("again", "enter")
+            s.seen("I hear you.")
+            assert not any("trust" in r for r in s.all()), s.all()
+        os.unlink(os.path.join(lab.work, "hooked"))
+        lab.cadre("trust", "--forget")
+        lab.models[0].stop()
+        lab.models.clear()
+
+
+def a_folder_that_is_not_trusted_is_worked_in_without_what_it_brings(lab):
+    hooked(lab)
     with view(lab) as s:
-        ready(s)
-        s.press("hello", "enter")
         s.until("Do you trust this folder?")
         s.until("in a moment", gone=True)
-        s.press("2", "enter")
-        s.seen("is trusted now")
+        s.press("1", "enter")
+        ready(s)
+        s.press("hello", "enter")
         s.seen("I hear you.")
         ready(s)
-        s.press("/clear", "enter")
-        s.seen("New session")
-        ready(s)
-        s.press("again", "enter")
+        s.press("more", "enter")
         s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
-        ready(s)
-        leave(s)
-    assert os.path.exists(os.path.join(lab.work, "hooked"))
-    assert prompts(lab) == ["hello", "again"], prompts(lab)
+        leave(ready(s))
+        assert sum("Do you trust" in r for r in s.all()) == 1, s.all()
+    assert prompts(lab) == ["hello", "more"] and not os.path.exists(os.path.join(lab.work, "hooked")), prompts(lab)
 
 
 if __name__ == "__main__":
@@ -393,4 +420,5 @@ if __name__ == "__main__":
          a_form_closes_when_its_server_stops_waiting, the_rule_that_is_kept_can_be_changed,
          a_command_that_does_not_fit_is_shown_whole_before_yes_works, questions_of_two_agents_are_walked_through,
          the_question_of_an_edit_shows_the_difference, edits_can_be_accepted_from_one_on, a_long_difference_is_shown_whole_before_yes_works,
-         a_plan_is_shown_as_markdown_and_approved, the_trust_of_a_folder_is_asked_once_and_kept)
+         a_plan_is_shown_as_markdown_and_approved, the_trust_of_a_folder_is_asked_before_the_first_prompt_and_kept,
+         a_folder_that_is_not_trusted_is_worked_in_without_what_it_brings)

@@ -128,7 +128,7 @@ def the_keys_of_the_prompt_do_what_they_say(lab):
         s.press("q")
         ready(s)
         s.press("\x1bp")
-        s.until("Model from the next request on")
+        s.until("from the next request on")
         s.press("esc")
         ready(s)
         before = len(s.raw)

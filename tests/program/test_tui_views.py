@@ -4,15 +4,10 @@
 conversations."""
 import json
 import os
-import pathlib
 import re
-import subprocess
-import sys
-import time
 
-from lab import Late, main
+from lab import main
 from test_tui import PLAIN, leave, ready, screen
-from test_tui_dialogs import SERVER
 from test_tui_input import switches
 from xterm import Xterm
 
@@ -86,17 +81,6 @@ rule slow command
 rule slow command end
   prompt contains "slow command"
   text Over.
-rule books
-  prompt contains "use the server"
-  turn 1
-  call mcp__clerk__book {}
-rule writes
-  prompt contains "write it"
-  turn 1
-  call Write {"file_path": "new.txt", "content": "x\\ny\\n"}
-rule written
-  prompt contains "write it"
-  text Written.
 rule says
   text I hear you.
 """
@@ -206,6 +190,22 @@ def a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups(lab
         leave(s)
 
 
+def an_interrupted_turn_leaves_the_use_of_the_window(lab):
+    """It has no figures of its own."""
+    lab.model("rule never\n  prompt contains \"wait\"\n  delay 600000\n  text late\nrule says\n  text I hear you.\n", log=True)
+    with view(lab, "--append-system-prompt", "many words " * 10000) as s:
+        ask(s, "hello", "I hear you.")
+        [used] = [m[1] for r in s.rows() for m in [re.search(r" ctx (\d+)% ", r)] if m]
+        assert int(used) > 0, s.rows()
+        s.press("wait", "enter")
+        s.until("waiting for the model")
+        s.press("esc")
+        s.seen("Interrupted.")
+        ready(s)
+        s.until(" ctx %s%% " % used)
+        leave(s)
+
+
 def without_colours_the_whole_view_has_none(lab):
     write(lab, "a.txt", "one\nwhile (p < end)\ntwo\n")
     with view(lab, "--permission-mode", "acceptEdits") as s:
@@ -232,71 +232,6 @@ def a_light_background_is_asked_for_and_addresses_are_links(lab):
         leave(s)
     assert b"\x1b]8;;https://example.org/a\x1b\\https://example.org/a\x1b]8;;\x1b\\" in s.raw
     assert b"\x1b[0;48;5;194m+ while" in s.raw and b"48;5;22m" not in s.raw, s.raw[-3000:]
-
-
-VIEWS = (("agents", ("C-x", "t"), "no agent"), ("models", ("/model", "enter"), "Model from"), ("themes", ("/theme", "enter"), "Theme"),
-         ("efforts", ("/effort", "enter"), "Effort"), ("conversation", ("C-o",), "q leaves"), ("commands", ("/the",), "/theme"),
-         ("styles", ("/output-style", "enter"), "Output style"), ("differences", ("/diff", "enter"), "Changes since"),
-         ("sessions", ("/resume", "enter"), "Sessions"), ("paste", ("PASTE", "C-o"), "Pasted"),
-         ("question", ("edit it", "enter"), "wants to use Edit"), ("form", ("use the server", "enter"), "server clerk asks"),
-         ("rewind", ("write it", "enter", "Written.", "/rewind", "enter"), "Back to before"),
-         ("rewind kinds", ("write it", "enter", "Written.", "/rewind", "enter", "Back to before", "enter"), "Set back"))
-SIZES = ((80, 24), (20, 10), (200, 16), (80, 24))
-
-
-def prepare_views(lab):
-    """A changed file in a repository, a session of three days ago, a server that asks"""
-    write(lab, "a.txt", "one\nwhile (p < end)\ntwo\n")
-    write(lab, "clerk.py", SERVER)
-    for words in (("init", "-q"), ("add", "a.txt"), ("-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "first")):
-        subprocess.run(["git", "-C", lab.work, *words], check=True)
-    write(lab, ".git/info/exclude", "*.py\n")
-    write(lab, "a.txt", "one\nwhile (p < end)\n\tthree\n")
-    write(lab, "b.txt", "new\n")
-    with view(lab) as s:
-        ask(s, "hello there", "I hear you.")
-        leave(s)
-    [session] = pathlib.Path(lab.env["HOME"], ".claude", "projects").glob("*/*.jsonl")
-    os.utime(session, (time.time() - 3 * 86400 - 1800,) * 2)
-
-
-def every_view_is_as_it_was_at_each_width(lab):
-    """tui_screens.txt has the rows; CADRE_UPDATE=1 writes them anew, to be read before they are kept. A digit of times and ids is 0."""
-    path, update, shown = pathlib.Path(__file__).with_name("tui_screens.txt"), os.environ.get("CADRE_UPDATE"), []
-    kept = {} if update else dict(part.split("\n", 1) for part in path.read_text().split("== ")[1:])
-    prepare_views(lab)
-    servers = json.dumps({"mcpServers": {"clerk": {"command": sys.executable, "args": [os.path.join(lab.work, "clerk.py")]}}})
-    for name, keys, text in VIEWS:
-        changing = name == "sessions" or name.startswith("rewind")
-        args = ("--permission-mode", "acceptEdits") if name.startswith("rewind") else ()
-        with view(lab, "--mcp-config", servers, "--allowedTools=mcp__clerk__book", *args, env={**PLAIN, "NVIM": "a terminal that cuts"}) as s:
-            ready(s)
-            for key in keys:
-                if key == "PASTE":
-                    s.paste("".join("%d pasted words of a long line that does not fit into a narrow window\r" % i for i in range(30)))
-                    s.until("[paste 1:")
-                elif key[0].isupper() and " " in key or key.endswith("."):
-                    s.seen(key)
-                    ready(s) if key.endswith(".") else s.until("q leaves" if key.startswith("q") else key)
-                else:
-                    s.press(key)
-            s.until(text)
-            for number, size in enumerate(SIZES):
-                s.resize(*size)
-                title = "%s %d: %dx%d" % (name, number, *size)
-                one = lambda row: re.sub(r"\b[0-9a-f]{4,8}\b|\d+", "0", row) if changing else row
-                rows = lambda screen: "".join("|%s\n" % one(row) for row in screen if row and not row.startswith("cadre 0."))
-                if update:
-                    while s._pump(time.monotonic() + 1):
-                        pass
-                    shown.append("== %s\n%s" % (title, rows(s.rows())))
-                else:
-                    try:
-                        s.until(lambda screen: rows(screen) == kept[title])
-                    except Late:
-                        raise AssertionError("%s:\n%s\nin place of\n%s" % (title, rows(s.rows()), kept[title]))
-    if update:
-        path.write_text("".join(shown))
 
 
 def reads_and_searches_in_a_row_are_one_line(lab):
@@ -445,10 +380,10 @@ def prose_is_left_to_the_terminal_if_the_setting_says_so(lab):
 
 
 if __name__ == "__main__":
-    main(every_view_is_as_it_was_at_each_width, code_keeps_its_tabs_and_a_call_its_own_time,
+    main(code_keeps_its_tabs_and_a_call_its_own_time,
          the_past_begins_with_a_call_and_says_what_was_interrupted, a_light_background_is_asked_for_and_addresses_are_links, the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
          no_sequence_of_an_answer_a_tool_or_an_agent_reaches_the_terminal,
-         a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
+         a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, an_interrupted_turn_leaves_the_use_of_the_window, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
          an_edit_counts_its_lines_and_marks_the_words_that_differ, the_list_of_what_is_to_be_done_is_a_row,
          thinking_is_shown_if_the_setting_says_so_and_always_in_the_transcript, a_long_command_shows_its_time_and_its_folded_output,
          a_turn_ends_with_time_tokens_and_marks_for_the_terminal, marks_are_ascii_and_still_if_the_settings_say_so,

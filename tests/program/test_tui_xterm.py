@@ -9,7 +9,7 @@ import subprocess
 import time
 import uuid
 
-from lab import CADRE, Late, main
+from lab import CADRE, main, until
 from test_tui import PLAIN, SCENARIO, leave, prompts, ready
 from xterm import Xterm
 
@@ -67,11 +67,7 @@ def a_resize_of_tmux_keeps_every_line_once(lab):
         return subprocess.run(["tmux", "-L", name, "-f", conf, *words], env=env, check=True, text=True, stdout=subprocess.PIPE).stdout
 
     def seen(text):
-        until = time.monotonic() + 60
-        while text not in tmux("capture-pane", "-p", "-J", "-S", "-"):
-            if time.monotonic() > until:
-                raise Late("%r is not on the terminal: %s" % (text, tmux("capture-pane", "-p", "-S", "-")))
-            select.select([], [], [], 0.02)
+        until(lambda: text in tmux("capture-pane", "-p", "-J", "-S", "-"), lambda: (text, tmux("capture-pane", "-p", "-S", "-")))
     try:
         tmux("new-session", "-d", "-x", "110", "-y", "40", "-c", lab.work, "sh", "-c",
              'i=0; while [ $i -lt 60 ]; do printf "shell line %02d\\n" $i; i=$((i+1)); done; stty -g > before; ' + CADRE +
@@ -107,12 +103,8 @@ def a_resize_of_tmux_keeps_every_line_once(lab):
         pane = int(tmux("display", "-p", "#{pane_pid}"))
         pid = subprocess.run(["pgrep", "-P", str(pane), "cadre"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[0]
         os.kill(int(pid), 9)
-        until = time.monotonic() + 30  # what the shell writes before the keeper was there is on the other screen
-        while not os.path.exists(os.path.join(lab.work, "over")):
-            select.select([], [], [], 0.02)
-        while tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}").strip() != "00" and time.monotonic() < until:
-            select.select([], [], [], 0.02)
-        assert tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}").strip() == "00"
+        until(lambda: os.path.exists(os.path.join(lab.work, "over")), "the shell does not go on")
+        until(lambda: tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}").strip() == "00", "the terminal is not as before")
         tmux("send-keys", "-l", "typed and seen")
         seen("typed and seen")
     finally:

@@ -110,6 +110,8 @@ class Screen:
 
     def _resize(self, height, columns):
         self.v.vterm_set_size(self.vt, height, columns)
+        if self.cursor()[0] < 0:  # rows below the cursor pushed it off the screen: the library would write outside of its own
+            self._show(b"\x1b[H")
 
     def __enter__(self):
         return self
@@ -210,9 +212,10 @@ class Screen:
         """Each key by itself, as a person types: many in one read would be a paste."""
         for key in keys:
             self.send(KEYS.get(key, key))
-            until, step = time.monotonic() + 0.2, 0.1 if key == "esc" else 0.005  # behind Esc a letter would be Alt
-            while not self._pump(time.monotonic() + step) and self._unread() and time.monotonic() < until:
-                pass
+            until = time.monotonic() + DEADLINE_S
+            while self._unread() and not self.ended() and time.monotonic() < until:
+                self._pump(time.monotonic() + 0.005)
+            self._pump(time.monotonic() + (0.1 if key == "esc" else 0.005))  # behind Esc a letter would be Alt
 
     def paste(self, text):
         self.send("\x1b[200~" + text + "\x1b[201~")

@@ -8,6 +8,7 @@
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/one_shot.h"
+#include "lib/base/list.h"
 
 enum { LIMIT_MS = 30 * 1000, RETRY_MS = 15 * 1000, SAID_MAX_BYTES = 4000, CALL_MAX_BYTES = 50000 };
 
@@ -96,11 +97,7 @@ static enum classifier_answer read_answer(struct str answer, struct arena *a, st
 
 static void question_free(struct classifier_question *q)
 {
-	struct classifier_question **at = &q->owner->open;
-
-	while (*at != q)
-		at = &(*at)->next;
-	*at = q->next;
+	list_drop(&q->owner->open, q);
 	timer_stop(q->owner->services->loop, &q->limit);
 	free(q);
 }
@@ -139,10 +136,8 @@ static struct classifier_question *classifier_ask(struct classifier *base, struc
 	if (json_raw(call->input).n > CALL_MAX_BYTES)
 		return NULL; /* half of a call cannot be judged */
 	describe_call(&text, a, call);
-	struct classifier_question *q = xcalloc(1, sizeof *q);
-	*q = (struct classifier_question){ .owner = m, .next = m->open, .done = done, .data = data };
-	m->open = q;
-	q->limit.fire = on_limit;
+	struct classifier_question *q = m->open = xnew(struct classifier_question, .owner = m, .next = m->open,
+						       .done = done, .data = data, .limit.fire = on_limit);
 	q->shot = one_shot_start(&(struct one_shot_spec){ .services = m->services,
 							  .session_id = a->tree->session_id,
 							  .agent_id = a->who.id,
@@ -163,10 +158,7 @@ static struct classifier_question *classifier_ask(struct classifier *base, struc
 
 struct classifier *classifier_new(struct services *sv)
 {
-	struct model_classifier *m = xcalloc(1, sizeof *m);
-
-	*m = (struct model_classifier){ .base = { classifier_ask, classifier_cancel }, .services = sv };
-	return &m->base;
+	return &xnew(struct model_classifier, .base = { classifier_ask, classifier_cancel }, .services = sv)->base;
 }
 
 /* Those that are open were cancelled with their calls; what is left is that their requests end. */

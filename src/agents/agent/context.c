@@ -82,7 +82,7 @@ static struct segment *find_instructions(struct agent_tree *t, bool managed_only
 	AUTO_BUF struct buf files = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 
-	if (i->collected || getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS"))
+	if (i->collected || env_is_on(services_variable(t->services, "CLAUDE_CODE_DISABLE_CLAUDE_MDS")))
 		return i->text ? segment_ref(i->text) : NULL;
 	i->collected = true;
 	if (!managed_only && !t->instruction_rules)
@@ -141,7 +141,8 @@ void agent_add_path_instructions(struct agent *a, const char *path, bool restore
 	AUTO_BUF struct buf text = { 0 };
 	struct agent_tree *t = a->tree;
 
-	if ((a->definition && a->definition->omit_claude_md) || getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS"))
+	if ((a->definition && a->definition->omit_claude_md) ||
+	    env_is_on(services_variable(t->services, "CLAUDE_CODE_DISABLE_CLAUDE_MDS")))
 		return;
 	if (!t->instruction_rules) { /* the conversation began in another process */
 		t->instruction_rules = xcalloc(1, sizeof *t->instruction_rules);

@@ -21,7 +21,13 @@ struct gate_wait {
 	struct hook_batch *hook_batch; /* one of these two is set */
 	struct classifier_question *question;
 	struct str reason; /* of the question or the denial that hooks see; in the call's arena */
+	/* PreToolUse hooks see an input that was changed: */
+	bool amended, answered;      /* answered: by who was asked, who changed it */
+	enum hook_permission before; /* what hooks had said by then */
 };
+
+static void gate_amend(struct agent *a, struct tool_call *call, struct str input, const struct gate_wait *so_far,
+		       const struct hook *by);
 
 static struct gate_wait *gate_wait_new(struct agent *a, struct tool_call *call)
 {
@@ -69,11 +75,12 @@ static bool matches_rule(void *data, struct str rule)
 	return fits;
 }
 
-/* Fills spec, for gate_run_hooks(). */
+/* Fills spec, but for except, for gate_run_hooks(). */
 static bool gate_has_hooks(const struct agent *a, struct tool_call *call, enum hook_event event,
 			   struct hook_event_spec *ret_spec)
 {
 	*ret_spec = (struct hook_event_spec){ .event = event,
+					      .except = ret_spec->except,
 					      .subject = str_from(call->tool->name),
 					      .tool_use_id = call->id,
 					      .matches_rule = matches_rule,
@@ -192,8 +199,8 @@ bool agent_decide(struct agent *a, struct tool_call *call, const struct json *ro
 		return false;
 	if (!input)
 		gate_allow_unless_denied(a, call, call->file_target);
-	else if (tool_event_amend(call, json_raw(input)))
-		gate_allow_unless_denied(a, call, NULL);
+	else
+		gate_amend(a, call, json_raw(input), &(struct gate_wait){ .answered = true }, NULL);
 	if (a->tree->on_permissions && json_get(root, "updatedPermissions"))
 		a->tree->on_permissions(a->tree, json_get(root, "updatedPermissions"));
 	return true;
@@ -219,7 +226,7 @@ static void on_denied_hooks(void *data, const struct hook_outcome *outcome)
 /* Denies the call. In auto mode no user was asked, so hooks see the denial, and one may let the model try again. */
 static void gate_refuse(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
 {
-	struct hook_event_spec spec;
+	struct hook_event_spec spec = { 0 };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -255,7 +262,7 @@ static void on_request_hooks(void *data, const struct hook_outcome *outcome)
 
 static void gate_conclude(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
 {
-	struct hook_event_spec spec;
+	struct hook_event_spec spec = { 0 };
 	bool open = v->decision == PERMISSION_ASK || v->unanswerable;
 	/* The plan of a member goes to the lead as a message: no question comes before it. */
 	bool of_member = a->parent ? a->record->member && a->record->member->plan_required
@@ -345,14 +352,24 @@ static void gate_decide(struct agent *a, struct tool_call *call, enum permission
 
 /* ---- before -------------------------------------------------------------------------------------------------- */
 
-static void on_pre_hooks(void *data, const struct hook_outcome *outcome)
+static void gate_pre_over(struct agent *a, struct tool_call *call, bool answered, enum hook_permission said)
 {
 	static const enum permission_hint hints[] = { [HOOK_PERMISSION_ALLOW] = PERMISSION_HINT_ALLOW,
 						      [HOOK_PERMISSION_ASK] = PERMISSION_HINT_ASK,
 						      [HOOK_PERMISSION_DEFER] = PERMISSION_HINT_ASK,
 						      [HOOK_PERMISSION_DENY] = PERMISSION_HINT_NONE };
+
+	if (answered)
+		gate_allow_unless_denied(a, call, NULL);
+	else
+		gate_decide(a, call, hints[said]);
+}
+
+static void on_pre_hooks(void *data, const struct hook_outcome *outcome)
+{
 	struct gate_wait *p = data;
 	struct agent *a = p->agent;
+	struct gate_wait before = *p;
 	struct tool_call *call = gate_wait_end(p);
 	AUTO_BUF struct buf text = { 0 };
 	struct str reason = STR("the turn ends");
@@ -371,27 +388,64 @@ static void on_pre_hooks(void *data, const struct hook_outcome *outcome)
 	} else if (outcome->blocked) {
 		reason = outcome->block_reason;
 	} else if (!outcome->stop) {
-		if (!outcome->updated_input.n || tool_event_amend(call, outcome->updated_input))
-			gate_decide(a, call, hints[outcome->permission]);
+		bool amends = outcome->updated_input.n && !before.amended;
+		/* What a hook allowed was another input, unless it is the one that changed it. */
+		enum hook_permission said = amends && outcome->permission == HOOK_PERMISSION_ALLOW
+						    ? outcome->updated_permission
+						    : outcome->permission;
+		before.before = MAX(before.before, said);
+		if (amends)
+			gate_amend(a, call, outcome->updated_input, &before, outcome->updated_by);
+		else
+			gate_pre_over(a, call, before.answered, before.before);
 		return;
 	}
 	buf_addf(&text, "A PreToolUse hook refused this call%s" STR_FMT, reason.n ? ": " : ".", STR_ARG(reason));
 	gate_deny(a, call, buf_str(&text));
 }
 
-void gate_check(struct agent *a, struct tool_call *call)
+/* Runs the hooks on the input as it is now, without that hook. */
+static void gate_run_pre(struct agent *a, struct tool_call *call, const struct gate_wait *so_far,
+			 const struct hook *without)
 {
-	struct hook_event_spec spec;
+	struct hook_event_spec spec = { .except = without };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
 	if (!gate_has_hooks(a, call, HOOK_PRE_TOOL_USE, &spec)) {
-		gate_decide(a, call, PERMISSION_HINT_NONE);
+		gate_pre_over(a, call, so_far->answered, so_far->before);
 		return;
 	}
 	tool_event_open(&w, a, call);
 	json_kcstr(&w, "tool_use_id", call->id);
-	gate_run_hooks(a, call, &spec, &w, on_pre_hooks);
+	struct gate_wait *p = gate_run_hooks(a, call, &spec, &w, on_pre_hooks);
+	p->amended = so_far->amended;
+	p->answered = so_far->answered;
+	p->before = so_far->before;
+}
+
+/* The input is changed by a hook, or by who was asked. Guards have judged another one, so the hooks run once more; a second change of
+ * theirs has no effect. */
+static void gate_amend(struct agent *a, struct tool_call *call, struct str input, const struct gate_wait *so_far,
+		       const struct hook *by)
+{
+	struct gate_wait next = { .amended = true, .answered = so_far->answered, .before = so_far->before };
+	AUTO_BUF struct buf old = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	buf_append(&old, json_raw(call->input));
+	if (!tool_event_amend(call, input))
+		return;
+	if (json_parse(&reader, old.p, old.n, &root, NULL) == 0 && json_same(root, call->input))
+		gate_pre_over(a, call, next.answered, next.before);
+	else
+		gate_run_pre(a, call, &next, by);
+}
+
+void gate_check(struct agent *a, struct tool_call *call)
+{
+	gate_run_pre(a, call, &(struct gate_wait){ 0 }, NULL);
 }
 
 static void gate_ask(struct tool_gate *gate, struct tool_call *call)
@@ -438,7 +492,7 @@ static void on_post_hooks(void *data, const struct hook_outcome *outcome)
 
 static void gate_after(struct tool_gate *gate, struct tool_call *call)
 {
-	struct hook_event_spec spec;
+	struct hook_event_spec spec = { 0 };
 	struct agent *a = CONTAINER_OF(gate, struct agent, gate);
 	enum hook_event event = call->is_error ? HOOK_POST_TOOL_USE_FAILURE : HOOK_POST_TOOL_USE;
 	AUTO_BUF struct buf fields = { 0 };

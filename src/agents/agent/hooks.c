@@ -181,6 +181,17 @@ struct hook_batch *agent_vrun_hooks(struct agent *a, enum hook_event event, cons
 	return NULL;
 }
 
+struct hook_batch *agent_run_hooksf(struct agent *a, enum hook_event event, const char *subject, hook_done_fn *done,
+				    void *data, const char *fields, ...)
+{
+	va_list args;
+
+	va_start(args, fields);
+	struct hook_batch *batch = agent_vrun_hooks(a, event, subject, done, data, fields, args);
+	va_end(args);
+	return batch;
+}
+
 void agent_notify_hooksf(struct agent *a, enum hook_event event, const char *subject, const char *fields, ...)
 {
 	va_list args;
@@ -208,6 +219,10 @@ void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, con
 		e.text = i < outcome->message_count ? outcome->messages[i] : outcome->notes[i - outcome->message_count];
 		t->on_event(t->data, &e);
 	}
+	if (outcome->terminal_sequence.n)
+		t->on_event(t->data, &(struct event){ .kind = EVENT_TERMINAL_SEQUENCE,
+						      .agent = who,
+						      .text = outcome->terminal_sequence });
 	if (outcome->stop && outcome->stop_reason.n) {
 		buf_addf(&stop, "a hook ended the turn: " STR_FMT, STR_ARG(outcome->stop_reason));
 		t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .agent = who, .text = buf_str(&stop) });
@@ -321,19 +336,12 @@ int agent_undo_start_hooks(struct agent *a, struct err *err)
 /* For every end of an agent whose start hooks ran. */
 int agent_stop_hooks(struct agent *a, struct err *err)
 {
-	struct hook_event_spec spec = { .event = HOOK_SUBAGENT_STOP, .subject = str_from(a->record->type) };
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
-
-	if (!a->start_fired || !agent_has_hooks(a, &spec))
-		return 0;
-	json_putf(&w, "{stop_hook_active:!!%d, agent_transcript_path?:'%s'", a->stop_blocks > 0, a->record->transcript);
-	if (a->query.text.n)
-		json_kstr(&w, "last_assistant_message", buf_str(&a->query.text));
-	json_close(&w);
-	spec.fields = buf_str(&fields);
-	a->hook_batch = agent_run_hooks(a, &spec, on_stop_hooks, a);
-	return STEP_TAKES_TIME;
+	if (a->start_fired)
+		a->hook_batch = agent_run_hooksf(
+			a, HOOK_SUBAGENT_STOP, a->record->type, on_stop_hooks, a,
+			"{stop_hook_active:!!%d, agent_transcript_path?:'%s', last_assistant_message?:'%.*s'}",
+			a->stop_blocks > 0, a->record->transcript, STR_ARG(buf_str(&a->query.text)));
+	return a->hook_batch ? STEP_TAKES_TIME : 0;
 }
 
 /* ---- a tool call as hooks see it ---------------------------------------------------------------------------------- */
@@ -380,14 +388,11 @@ bool tool_event_amend(struct tool_call *call, struct str json)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf input = { 0 };
-	struct json_out w = json_out(&input);
 	const struct json *root;
 
 	if (!(call->flags & TOOL_ENDS_PLAN) || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
 		return tool_call_set_input(call, json);
-	json_open(&w, '{');
-	json_kstr(&w, "plan", json_str(json_get(root, "plan"), &call->arena));
-	json_close(&w);
+	json_addf(&input, "{plan:'%.*s'}", STR_ARG(json_str(json_get(root, "plan"), &call->arena)));
 	return tool_call_set_input(call, buf_str(&input));
 }
 
@@ -439,7 +444,7 @@ bool agent_show_batch(struct agent *a)
 	/* The calls are blocks of the last message. */
 	const struct transcript *t = &a->query.transcript;
 	uint32_t first = transcript_count(t);
-	while (first > 0 && transcript_block(t, first - 1).role == ROLE_ASSISTANT)
+	while (first > 0 && transcript_role(t, first - 1) == ROLE_ASSISTANT)
 		first--;
 	json_putf(&w, "{tool_calls:[");
 	for (uint32_t i = first; i < transcript_count(t); i++) {
@@ -483,17 +488,13 @@ void todo_run_hooks(struct tool_call *call, bool completed, const struct todo_in
 	struct agent *a = call->env->owner;
 	struct hook_event_spec spec = { .event = completed ? HOOK_TASK_COMPLETED : HOOK_TASK_CREATED };
 	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
 
 	if (!agent_has_hooks(a, &spec)) {
 		then(call, arena_strdup(&call->arena, words->id), (struct str){ 0 });
 		return;
 	}
-	json_putf(&w, "{task_id:'%s', task_subject:'%s', task_description:'%s'", words->id, words->subject,
-		  words->description);
-	if (a->parent && a->record->name)
-		json_kcstr(&w, "teammate_name", a->record->name);
-	json_close(&w);
+	json_addf(&fields, "{task_id:'%s', task_subject:'%s', task_description:'%s', teammate_name?:'%s'}", words->id,
+		  words->subject, words->description, a->parent ? a->record->name : NULL);
 	spec.fields = buf_str(&fields);
 	struct showing *s = arena_new(&call->arena, struct showing, .call = call, .then = then,
 				      .id = arena_strdup(&call->arena, words->id));

@@ -27,6 +27,8 @@ void turn_hooks_drop(struct turn_hooks **slot); /* the turn is over */
 void agent_notify_hooksf(struct agent *a, enum hook_event event, const char *subject, const char *fields, ...)
 	printf_like(4, 5);
 /* done NULL: as agent_notify_hooksf(). Returns NULL then, and if there are no hooks. */
+struct hook_batch *agent_run_hooksf(struct agent *a, enum hook_event event, const char *subject, hook_done_fn *done,
+				    void *data, const char *fields, ...) printf_like(6, 7);
 struct hook_batch *agent_vrun_hooks(struct agent *a, enum hook_event event, const char *subject, hook_done_fn *done,
 				    void *data, const char *fields, va_list args);
 void agent_tree_cancel_async_hooks(struct agent_tree *t); /* ends those that still run; on_idle follows */

@@ -174,12 +174,13 @@ int agent_choose_model(struct agent *a, struct err *err)
 	/* A fork sends what its parent has sent, to the same model. */
 	bool by_mode = !a->origin && follows_mode(parent);
 	bool workers_inherit =
-		a->tree->switches.coordinator && env_is_on("CLAUDE_CODE_COORDINATOR_FORCE_WORKER_INHERIT_MODEL");
+		a->tree->switches.coordinator &&
+		env_is_on(services_variable(a->tree->services, "CLAUDE_CODE_COORDINATOR_FORCE_WORKER_INHERIT_MODEL"));
 	model_choose(&a->arena,
 		     &(struct model_wishes){
 			     .places = &a->tree->services->endpoints.places,
 			     .allowed = a->tree->allowed_models,
-			     .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
+			     .environment = services_variable(a->tree->services, "CLAUDE_CODE_SUBAGENT_MODEL"),
 			     .call = workers_inherit ? NULL : a->record->request.model,
 			     .definition = d ? d->model : NULL,
 			     .configured = a->tree->default_model,

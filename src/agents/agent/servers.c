@@ -110,9 +110,9 @@ static void on_servers_up(void *data)
 	agent_step_done(a, NULL);
 }
 
-uint64_t servers_wait_ms(void)
+uint64_t servers_wait_ms(const struct services *sv)
 {
-	const char *text = getenv("MCP_TIMEOUT");
+	const char *text = services_variable(sv, "MCP_TIMEOUT");
 	uint64_t ms;
 
 	return text && str_to_u64(str_from(text), &ms) && ms ? ms : DEFAULT_WAIT_MS;
@@ -151,7 +151,7 @@ int agent_join_servers(struct agent *a, struct err *err)
 	if (!a->servers)
 		return 0;
 	a->awaits_servers = true;
-	mcp_selection_wait(a->servers, servers_wait_ms(), on_servers_up, a);
+	mcp_selection_wait(a->servers, servers_wait_ms(sv), on_servers_up, a);
 	return STEP_TAKES_TIME;
 }
 

@@ -41,14 +41,14 @@ void agent_tree_release(struct agent_tree *t)
 		timer_stop(t->services->loop, &t->tasks_timer);
 	agent_release(&t->main);
 	tool_set_release(&t->pool);
-	for (struct agent_record *record = t->records, *next; record; record = next) {
-		next = record->next;
+	for (struct agent_record *record; (record = list_pop(&t->records));) {
 		assert(!record->live && !record->waits);
 		buf_release(&record->report);
 		arena_release(&record->arena);
 		free(record);
 	}
 	map_release(&t->by_id);
+	map_release(&t->old_notices);
 	assert(!t->slots.taken && !t->slots.waiting);
 	kick_cancel(&t->slots.kick);
 	agent_tree_forget_denials(t);
@@ -166,21 +166,13 @@ bool agent_tree_believes(const struct agent_tree *t, const struct definition *d)
 
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait)
 {
-	struct agent_wait **at = &record->waits;
-
-	while (*at && *at != wait)
-		at = &(*at)->next;
-	if (*at)
-		*at = wait->next;
+	list_drop(&record->waits, wait);
 }
 
 void agent_record_end_waits(struct agent_record *record)
 {
-	while (record->waits) {
-		struct agent_wait *wait = record->waits;
-		record->waits = wait->next;
+	for (struct agent_wait *wait; (wait = list_pop(&record->waits));)
 		wait->on_end(wait);
-	}
 }
 
 /* Figures of one that runs are in its agent. */

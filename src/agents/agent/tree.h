@@ -75,7 +75,6 @@ struct agent_member {
 	char said[256];         /* what it sent to other members since the lead heard of it: "[to NAME] SUMMARY" */
 	char completed[12];     /* number of the task that it completed last, since then; "": none */
 	const char *shutdown;   /* id of the open request to shut down; NULL: none */
-	bool shutdown_read;     /* in this run */
 	const char *plan;       /* id of the open request for approval; NULL: none */
 	const char *early;      /* texts of messages that came before its first message; NULL: none */
 	bool in_pane;           /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
@@ -126,8 +125,9 @@ struct agent_record {
 	struct agent_record *next; /* in the order of starting */
 	struct arena arena;        /* holds the texts */
 	char id[AGENT_ID_LEN + 1];
-	const char *type, *name, *description, *tool_use_id, *parent_id, *prompt, *model, *definition_file;
+	const char *type, *name, *description, *tool_use_id, *parent_id, *prompt, *model;
 	const char *worktree, *branch, *base; /* of a worktree that is there; base: the commit it began with */
+	bool hook_made;                       /* a WorktreeCreate hook has named worktree in this process */
 	unsigned depth, run;                  /* run: how often it was started or resumed */
 	const char *message;                  /* what continues it in this run; NULL: it is the first one */
 	const char
@@ -285,7 +285,8 @@ struct agent_tree {
 	unsigned alive_count;
 	unsigned idle_count; /* of those: members in phase WAITS */
 	struct agent_record *records, **records_end;
-	struct map by_id; /* id -> struct agent_record */
+	struct map by_id;       /* id -> struct agent_record */
+	struct map old_notices; /* ids of those that the main agent had been given when the session was resumed */
 	unsigned record_count, restored_count;
 	struct timer tasks_timer; /* runs for a moment after the list of background tasks was sent */
 	bool tasks_changed;       /* since then */

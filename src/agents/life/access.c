@@ -158,8 +158,8 @@ static bool offers_list(const struct agent_tree *t, const struct tool *tool)
 		"claude-sonnet-5", "claude-fable",    "claude-mythos",
 	};
 	bool plans_alone = false;
-	const char *tasks = getenv("CLAUDE_CODE_ENABLE_TASKS");
-	bool by_tasks = !tasks || !tasks[0] || env_is_on("CLAUDE_CODE_ENABLE_TASKS");
+	const char *tasks = services_variable(t->services, "CLAUDE_CODE_ENABLE_TASKS");
+	bool by_tasks = !tasks || !tasks[0] || env_is_on(tasks);
 
 	if (!t->session_dir)
 		return false; /* lists are files of a session */
@@ -169,7 +169,7 @@ static bool offers_list(const struct agent_tree *t, const struct tool *tool)
 		return false;
 	for (size_t i = 0; i < COUNT_OF(planners) && !plans_alone; i++)
 		plans_alone = str_starts(str_from(t->main.model), str_from(planners[i]));
-	return !plans_alone || env_is_on("CLAUDE_CODE_ENABLE_TODO_TOOLS");
+	return !plans_alone || env_is_on(services_variable(t->services, "CLAUDE_CODE_ENABLE_TODO_TOOLS"));
 }
 
 static bool pool_offers(const struct agent_tree *t, const struct tool *tool)
@@ -251,29 +251,21 @@ static void take_choice(struct agent *a)
 }
 
 /* What a coordinator has itself; all else belongs to its workers. */
-static bool agent_coordinates(const struct tool *tool)
+static bool agent_coordinates(const struct services *sv, const struct tool *tool)
 {
-	static const char *const names[] = { "Agent",      "SendMessage", "TaskStop",        "TaskOutput",
-					     "ListAgents", "Skill",       "AskUserQuestion", "ToolSearch" };
+	static const char names[] = "Agent|SendMessage|TaskStop|TaskOutput|ListAgents|Skill|AskUserQuestion|ToolSearch";
 
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (!strcmp(tool->name, names[i]))
-			return true;
-	return (tool->flags & (TOOL_TASK_LIST | TOOL_COMMS)) ||
-	       is_named(getenv("CLAUDE_CODE_COORDINATOR_EXTRA_TOOLS"), tool->name);
+	return str_is_one_of(str_from(tool->name), names) || (tool->flags & (TOOL_TASK_LIST | TOOL_COMMS)) ||
+	       is_named(services_variable(sv, "CLAUDE_CODE_COORDINATOR_EXTRA_TOOLS"), tool->name);
 }
 
 /* What the lead of a team keeps with teams.leadTools "coordinate" */
 static bool agent_leads(const struct tool *tool)
 {
-	static const char *const names[] = { "Agent",      "SendMessage", "ListAgents",     "TeamCreate",
-					     "TeamDelete", "TaskStop",    "TaskOutput",     "Read",
-					     "Grep",       "Glob",        "AskUserQuestion" };
+	static const char names[] = "Agent|SendMessage|ListAgents|TeamCreate|TeamDelete|TaskStop|TaskOutput|"
+				    "Read|Grep|Glob|AskUserQuestion";
 
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (!strcmp(tool->name, names[i]))
-			return true;
-	return (tool->flags & TOOL_TASK_LIST) != 0;
+	return str_is_one_of(str_from(tool->name), names) || (tool->flags & TOOL_TASK_LIST);
 }
 
 /* Of the main agent, which has the pool if it has no definition. */
@@ -286,7 +278,7 @@ static void choose_from_pool(struct agent *a)
 		tool_set_release(&a->tools);
 		for (size_t i = 0; i < t->pool.count; i++) {
 			const struct tool *tool = t->pool.tools[i];
-			bool kept = t->switches.coordinator ? agent_coordinates(tool)
+			bool kept = t->switches.coordinator ? agent_coordinates(t->services, tool)
 							    : !t->switches.lead_only || agent_leads(tool);
 			if (kept || tool == t->answer_tool)
 				tool_set_add(&a->tools, tool);

@@ -14,14 +14,15 @@
 
 enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
 enum { USUAL_PATIENCE_MS = 120000 };
-enum { TASKS_DEPTH = 4 };                              /* directories of a session's tasks that are ours */
+enum { TASKS_DEPTH = 3 };                              /* directories of a session's tasks that are ours */
 enum { LEAST_WINDOW = 100000, MOST_WINDOW = 1000000 }; /* that the environment may set */
 
 /* ---- limits and switches ----------------------------------------------------------------------------------------- */
 
-static unsigned env_number(const char *variable, unsigned least, unsigned most, unsigned otherwise)
+static unsigned env_number(const struct services *sv, const char *variable, unsigned least, unsigned most,
+			   unsigned otherwise)
 {
-	const char *text = getenv(variable);
+	const char *text = services_variable(sv, variable);
 	uint64_t n;
 
 	return text && str_to_u64(str_from(text), &n) && n >= least && n <= most ? (unsigned)n : otherwise;
@@ -31,16 +32,16 @@ static void find_switches(const struct services *sv, struct tree_switches *w, st
 {
 	const struct options *o = &sv->options;
 	const struct policy *p = &sv->policy;
-	const char *fork = getenv("CLAUDE_CODE_FORK_SUBAGENT");
+	const char *fork = services_variable(sv, "CLAUDE_CODE_FORK_SUBAGENT");
 	const struct json *teams = settings_get(p->settings, "teams.enabled", NULL);
 
 	w->coordinator = policy_coordinates(sv);
 	/* An omitted type is a fork only where a user watches and no workers are coordinated; the environment wins. */
 	w->fork_mode = o->interactive && !w->coordinator &&
-		       (fork && fork[0] ? env_is_on("CLAUDE_CODE_FORK_SUBAGENT")
-					: settings_bool(p->settings, "subagents.fork", false));
+		       (fork && fork[0] ? env_is_on(fork) : settings_bool(p->settings, "subagents.fork", false));
 	/* A project cannot turn teams on, and false in the settings wins over the environment: settings.md. */
-	w->teams = teams ? json_bool(teams) : env_is_on("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS");
+	w->teams = teams ? json_bool(teams)
+			 : env_is_on(services_getenv(sv, p->settings, ENV_OWN, "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"));
 	if (w->teams && w->coordinator)
 		buf_addstr(notes, "a coordinator leads no team: coordinator mode holds, and teams are off\n");
 	w->teams = w->teams && !w->coordinator;
@@ -49,13 +50,13 @@ static void find_switches(const struct services *sv, struct tree_switches *w, st
 		       json_str_is(settings_get(p->settings, "teams.leadTools", NULL), "coordinate");
 	w->user_plans =
 		options_can_ask(o) && json_str_is(settings_get(p->settings, "teams.planApproval", NULL), "user");
-	w->background_off = env_is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
-	w->background_default = env_is_on("CADRE_BACKGROUND_DEFAULT");
+	w->background_off = env_is_on(services_variable(sv, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"));
+	w->background_default = env_is_on(services_variable(sv, "CADRE_BACKGROUND_DEFAULT"));
 	w->background_host = o->background_agents;
-	if (env_is_on("CLAUDE_AUTO_BACKGROUND_TASKS"))
+	if (env_is_on(services_variable(sv, "CLAUDE_AUTO_BACKGROUND_TASKS")))
 		w->patience_ms = USUAL_PATIENCE_MS;
-	w->patience_ms = env_number("CLAUDE_AUTO_BACKGROUND_TASKS", 2, 24 * 3600 * 1000, w->patience_ms);
-	w->memory_on = agent_memory_is_on(settings_get(p->settings, "autoMemoryEnabled", NULL));
+	w->patience_ms = env_number(sv, "CLAUDE_AUTO_BACKGROUND_TASKS", 2, 24 * 3600 * 1000, w->patience_ms);
+	w->memory_on = agent_memory_is_on(sv);
 	w->trusted = p->trusted;
 	w->forward_text = o->forward_subagent_text;
 }
@@ -64,13 +65,14 @@ static void use_compact(struct agent_tree *t)
 {
 	const struct settings *settings = t->services->policy.settings;
 	struct compact_policy *p = &t->compact;
-	const char *window = getenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW");
-	const char *part = getenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE");
+	const struct services *sv = t->services;
+	const char *window = services_variable(sv, "CLAUDE_CODE_AUTO_COMPACT_WINDOW");
+	const char *part = services_variable(sv, "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE");
 	int64_t tokens;
 	double percent;
 
-	p->possible = !env_is_on("DISABLE_COMPACT");
-	p->automatic = p->possible && !env_is_on("DISABLE_AUTO_COMPACT") &&
+	p->possible = !env_is_on(services_variable(sv, "DISABLE_COMPACT"));
+	p->automatic = p->possible && !env_is_on(services_variable(sv, "DISABLE_AUTO_COMPACT")) &&
 		       settings_bool(settings, "autoCompactEnabled", true);
 	p->window = window && str_to_i64(str_from(window), &tokens) ? MAX(LEAST_WINDOW, MIN(tokens, MOST_WINDOW))
 								    : settings_i64(settings, "autoCompactWindow", 0);
@@ -91,8 +93,8 @@ void agent_tree_use_policy(struct agent_tree *t)
 	policy_limit_modes(&t->main.permission, p->settings);
 	t->limits = (struct tree_limits){
 		/* the environment is closer to the run than a file */
-		.depth = env_number("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", 0, 100, depth),
-		.alive = env_number("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", 1, 1000000, alive),
+		.depth = env_number(t->services, "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", 0, 100, depth),
+		.alive = env_number(t->services, "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", 1, 1000000, alive),
 		.total = (unsigned)settings_i64(p->settings, "subagents.maxTotal", DEFAULT_TOTAL),
 		.agent_usd = settings_double(p->settings, "subagents.maxBudgetUsd", 0),
 		.agent_tokens = settings_i64(p->settings, "subagents.maxTokens", 0),
@@ -151,14 +153,14 @@ static const char *find_plans(struct agent_tree *t)
 static const char *find_memory(struct agent_tree *t, const char *project_dir)
 {
 	const struct settings *settings = t->services->policy.settings;
-	const struct json *wanted = settings_get(settings, "autoMemoryEnabled", NULL);
 	const char *wish = settings_cstr(settings, "autoMemoryDirectory", t->arena, NULL);
 	const char *dir = wish && wish[0] ? path_absolute(t->arena, t->config_dir, str_from(wish))
 					  : arena_printf(t->arena, "%s/memory", project_dir);
 
-	if (!agent_memory_is_on(wanted))
+	if (!agent_memory_is_on(t->services))
 		return NULL;
-	if (!(wish && wish[0]) && !json_bool(wanted) && !file_exists(path_join(t->arena, dir, "MEMORY.md")))
+	if (!(wish && wish[0]) && !settings_bool(settings, "autoMemoryEnabled", false) &&
+	    !file_exists(path_join(t->arena, dir, "MEMORY.md")))
 		return NULL;
 	return file_make_dirs(dir, 0700, NULL) < 0 ? NULL : dir;
 }
@@ -166,9 +168,10 @@ static const char *find_memory(struct agent_tree *t, const char *project_dir)
 static void find_places(struct agent_tree *t, const char *session_id, const char *project_dir)
 {
 	AUTO_BUF struct buf key = { 0 };
-	const char *temp = getenv("CLAUDE_CODE_TMPDIR");
+	const char *temp = services_variable(t->services, "CLAUDE_CODE_TMPDIR");
 	const char *given = t->services->options.config_root;
-	const char *list = getenv("CLAUDE_CODE_TASK_LIST_ID"); /* several sessions may share a list */
+	const char *list =
+		services_variable(t->services, "CLAUDE_CODE_TASK_LIST_ID"); /* several sessions may share a list */
 	bool shares_list = list && list[0] && list[0] != '.' && !strchr(list, '/') && strlen(list) < 200;
 	const char *root =
 		given ? path_absolute(t->arena, t->main.cwd, str_from(given)) : git_root(t->arena, t->main.cwd);
@@ -187,8 +190,8 @@ static void find_places(struct agent_tree *t, const char *session_id, const char
 			      : NULL;
 	t->env_dir = arena_printf(t->arena, "%s/session-env/%s", t->config_dir, t->session_id);
 	t->results_dir = arena_printf(t->arena, "%s/%s/tool-results", project_dir, t->session_id);
-	t->tasks_dir = arena_printf(t->arena, "%s/claude-%u/%s/%s/tasks", temp && temp[0] ? temp : "/tmp",
-				    (unsigned)getuid(), key.p, t->session_id);
+	t->tasks_dir = arena_printf(t->arena, "%s/%s/%s/tasks", path_temporary(t->arena, temp, t->config_dir), key.p,
+				    t->session_id);
 }
 
 void agent_tree_warn_sandbox(struct agent_tree *t)
@@ -219,7 +222,7 @@ const char *agent_tree_sandbox_word(struct agent_tree *t)
 								  : "none";
 }
 
-/* Up to claude-UID, as long as there is nothing in them: what shells in the background printed stays. */
+/* Below claude-UID, as long as there is nothing in them: what shells in the background printed stays. */
 void agent_tree_remove_dirs(struct agent_tree *t)
 {
 	host_questions_close(t);
@@ -263,7 +266,7 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");
 	t->entrypoint = o->entrypoint ? o->entrypoint : host && *host ? host : "sdk-cli";
 	t->append_system_prompt = o->append_subagent_system_prompt;
-	t->parallel_calls = env_number("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 1, 1000, 0);
+	t->parallel_calls = env_number(t->services, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 1, 1000, 0);
 	t->retry_deadline_ms = (uint64_t)o->retry_deadline_s * 1000;
 	t->budget.limit_usd = o->max_budget_usd;
 	if (limit && (!str_to_i64(str_from(limit), &t->max_tokens) || t->max_tokens < 1))

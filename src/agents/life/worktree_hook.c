@@ -2,6 +2,7 @@
  * worktree_hook.c - WorktreeCreate and WorktreeRemove. */
 #include "agents/life/life.h"
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "lib/git/git_head.h"
@@ -61,6 +62,17 @@ static int adopt_directory(struct agent *a, const char *path, struct err *err)
 	return 0;
 }
 
+/* The record of an agent could name any directory. That this one is the agent's, it says itself. */
+static const char owner_mark[] = "user.cadre.agent";
+
+static bool is_confirmed(const struct agent_record *t)
+{
+	char owner[64];
+	ssize_t n = t->hook_made ? 0 : getxattr(t->worktree, owner_mark, owner, sizeof owner);
+
+	return t->hook_made || (n == (ssize_t)strlen(t->id) && !memcmp(owner, t->id, (size_t)n));
+}
+
 static void on_created(void *data, const struct hook_outcome *outcome)
 {
 	struct agent *a = data;
@@ -76,25 +88,26 @@ static void on_created(void *data, const struct hook_outcome *outcome)
 		err_set(&err, ERR_CANCELLED, "it was stopped before it had a worktree");
 	else if (outcome->blocked)
 		err_set(&err, ERR_DENIED, "the WorktreeCreate hook failed: " STR_FMT, STR_ARG(outcome->block_reason));
-	else if (json_parse(&reader, path.p, path.n, &root, &err) == 0)
-		(void)adopt_directory(a, json_cstr(root, &scratch), &err);
+	else if (json_parse(&reader, path.p, path.n, &root, &err) == 0 &&
+		 adopt_directory(a, json_cstr(root, &scratch), &err) == 0) {
+		a->record->hook_made = true;
+		(void)setxattr(a->worktree->path, owner_mark, a->record->id, strlen(a->record->id), 0);
+	}
 	agent_step_done(a, err.kind ? &err : NULL);
 }
 
 int worktree_hook_take(struct agent *a, struct err *err)
 {
-	struct hook_event_spec spec = { .event = HOOK_WORKTREE_CREATE };
-	AUTO_BUF struct buf fields = { 0 };
-
 	if (a->record->base && !a->record->base[0] && a->record->worktree && file_exists(a->record->worktree))
-		return adopt_directory(a, a->record->worktree, err);
-	if (!agent_has_hooks(a->parent, &spec))
-		return err_set(err, ERR_NOT_FOUND,
-			       "its worktree is gone, and so is the WorktreeCreate hook that made it");
-	buf_addf(&fields, "{\"name\":\"agent-%s\"}", a->record->id);
-	spec.fields = buf_str(&fields);
-	a->hook_batch = agent_run_hooks(a->parent, &spec, on_created, a);
-	return STEP_TAKES_TIME;
+		return is_confirmed(a->record)
+			       ? adopt_directory(a, a->record->worktree, err)
+			       : err_set(err, ERR_DENIED, "its record names %s, which is not marked as its worktree",
+					 a->record->worktree);
+	a->hook_batch = agent_run_hooksf(a->parent, HOOK_WORKTREE_CREATE, NULL, on_created, a, "{name:'%s'}",
+					 arena_printf(&a->record->arena, "agent-%s", a->record->id));
+	return a->hook_batch ? STEP_TAKES_TIME
+			     : err_set(err, ERR_NOT_FOUND,
+				       "its worktree is gone, and so is the WorktreeCreate hook that made it");
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
@@ -119,16 +132,11 @@ static void on_removed(void *data, const struct hook_outcome *outcome)
 
 int worktree_hook_release(struct agent *a, struct err *err)
 {
-	struct hook_event_spec spec = { .event = HOOK_WORKTREE_REMOVE };
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
-
-	if (a->end == AGENT_SUSPENDED || !agent_has_hooks(a, &spec)) {
-		leave_directory(a);
-		return 0;
-	}
-	json_putf(&w, "{worktree_path:'%s'}", a->worktree->path);
-	spec.fields = buf_str(&fields);
-	a->hook_batch = agent_run_hooks(a, &spec, on_removed, a);
-	return STEP_TAKES_TIME;
+	if (a->end != AGENT_SUSPENDED)
+		a->hook_batch = agent_run_hooksf(a, HOOK_WORKTREE_REMOVE, NULL, on_removed, a, "{worktree_path:'%s'}",
+						 a->worktree->path);
+	if (a->hook_batch)
+		return STEP_TAKES_TIME;
+	leave_directory(a);
+	return 0;
 }

@@ -19,6 +19,7 @@
 #include "core/store/state.h"
 #include "guard/permission/mode.h"
 #include "lib/io/file.h"
+#include "lib/base/list.h"
 
 enum { ALONE_MS = 30000 };
 
@@ -69,14 +70,15 @@ static struct lead *lead_of(const struct agent_tree *t)
 static void lead_prepare_process(const struct lead *l, const struct options *o)
 {
 	AUTO_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	struct services *sv = l->tree->services;
 
 	if (fd >= 0)
 		(void)!write(fd, "200", 3);
-	(void)setenv("CLAUDE_CODE_TEAM_NAME", l->info.team, 1); /* for commands and hooks; not read here */
-	(void)setenv("CLAUDE_CODE_AGENT_NAME", l->info.name, 1);
-	(void)setenv("CLAUDE_CODE_AGENT_ID", o->agent_id, 1);
+	services_setenv(sv, "CLAUDE_CODE_TEAM_NAME", l->info.team); /* for commands and hooks; not read here */
+	services_setenv(sv, "CLAUDE_CODE_AGENT_NAME", l->info.name);
+	services_setenv(sv, "CLAUDE_CODE_AGENT_ID", o->agent_id);
 	if (o->agent_color)
-		(void)setenv("CLAUDE_CODE_AGENT_COLOR", o->agent_color, 1);
+		services_setenv(sv, "CLAUDE_CODE_AGENT_COLOR", o->agent_color);
 	/* Commands of this member must not be able to attach to it: it obeys its lead only. */
 	(void)prctl(PR_SET_DUMPABLE, 0);
 }
@@ -178,15 +180,11 @@ static struct lead_call *take_call(struct lead *l, const struct json *line)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct str id = json_str(json_get(line, "call"), &a);
+	struct lead_call **at = &l->calls;
 
-	for (struct lead_call **at = &l->calls; *at; at = &(*at)->next) {
-		struct lead_call *c = *at;
-		if (!str_is(id, c->call->id))
-			continue;
-		*at = c->next;
-		return c;
-	}
-	return NULL;
+	while (*at && !str_is(id, (*at)->call->id))
+		at = &(*at)->next;
+	return list_pop(at);
 }
 
 static void on_sent(struct lead *l, const struct json *line)
@@ -219,21 +217,7 @@ static void on_planned(struct lead *l, const struct json *line)
 		tool_call_fail(call, "The plan could not be sent to the lead: %s", why ? why : "");
 		return;
 	}
-	struct json_out w = json_out(&call->result_json);
-	json_open(&w, '{');
-	json_kstr(&w, "plan", json_str(json_get(call->input, "plan"), &a));
-	json_kbool(&w, "isAgent", true);
-	json_kcstr(&w, "filePath", plan_path(main));
-	json_kbool(&w, "awaitingLeaderApproval", true);
-	json_kcstr(&w, "requestId", request);
-	json_close(&w);
-	buf_addf(
-		&call->result,
-		"The plan was submitted to the lead and is kept in %s. Nothing can be changed before the lead approves it; "
-		"you are woken by the answer.\nRequest ID: %s",
-		plan_path(main), request);
-	query_halt(&main->query, STR("a plan waits for approval"));
-	tool_call_end(call, false);
+	team_answer_planned(main, call, json_str(json_get(call->input, "plan"), &a), request);
 }
 
 static void lead_question_free(struct lead_question *q)
@@ -344,17 +328,13 @@ static void on_lead_end(struct link *link)
 	l->lost = true;
 	if (l->tree->main.worktree)
 		worktree_hold(l->tree->main.worktree);
-	while (l->calls) {
-		struct lead_call *c = l->calls;
-		l->calls = c->next;
+	for (struct lead_call *c; (c = list_pop(&l->calls));) {
 		tool_call_fail(c->call, "The lead is gone: the message may or may not have arrived.");
 		free(c);
 	}
-	while (l->questions) {
-		struct lead_question *q = l->questions;
+	for (struct lead_question *q; (q = list_pop(&l->questions));) {
 		const char *rule = q->rule;
 		struct agent *a = agent_tree_find(l->tree, q->agent);
-		l->questions = q->next;
 		if (a && (q->asks ? question_find(a, q->id) : agent_question(a, q->id)))
 			agent_emit(a, &(struct event){ .kind = q->asks ? EVENT_QUESTION_ASKED : EVENT_PERMISSION_ASKED,
 						       .name = q->tool,
@@ -415,35 +395,26 @@ static void on_alone(struct timer *timer)
 static void tell_state(struct lead *l, bool works)
 {
 	const struct agent *a = &l->tree->main;
-	AUTO_BUF struct buf line = { 0 };
 	AUTO_BUF struct buf report = { 0 };
 	AUTO_BUF struct buf why = { 0 };
-	struct json_out w = json_out(&line);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "state");
-	json_kcstr(&w, "state", works ? "works" : "idle");
-	if (!works) {
+	if (works) {
+		link_sendf(&l->link, "{type:'state', state:'works'}");
+	} else {
 		bool failed = l->told && a->query.end != QUERY_DONE && a->query.end != QUERY_HALTED &&
 			      a->query.end != QUERY_CANCELLED;
 		buf_add(&report, a->query.text.p, a->query.text.n);
 		if (!report.n && !failed)
 			agent_last_text(&report, &a->query.transcript);
 		end_reason(&why, &a->query);
-		json_kcstr(&w, "id", a->recorder.last);
-		json_kstr(&w, "report", buf_str(&report));
-		if (failed)
-			json_kstr(&w, "failure", buf_str(&why));
-		if (l->told && a->query.end == QUERY_CANCELLED)
-			json_kbool(&w, "interrupted", true);
-		if (l->info.completed[0])
-			json_kcstr(&w, "completed", l->info.completed);
+		link_sendf(&l->link,
+			   "{type:'state', state:'idle', id:'%s', report:'%.*s', failure?:'%s', interrupted?:!!%d, "
+			   "completed?:'%s', seen:%lld, again:!!%d}",
+			   a->recorder.last, STR_ARG(buf_str(&report)), failed ? buf_str(&why).p : NULL,
+			   l->told && a->query.end == QUERY_CANCELLED, l->info.completed[0] ? l->info.completed : NULL,
+			   (long long)l->seen, !l->told);
 		l->info.completed[0] = '\0';
-		json_ki64(&w, "seen", l->seen);
-		json_kbool(&w, "again", !l->told);
 	}
-	json_close(&w);
-	link_send(&l->link, buf_str(&line));
 	l->told = true;
 	l->works = works;
 }
@@ -452,14 +423,11 @@ static void tell_state(struct lead *l, bool works)
 static void tell_waiting(struct lead *l)
 {
 	const struct query *q = &l->tree->main.query;
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
 
 	if (l->waiting.n || (l->told_seen == l->seen && l->told_wait == q->notice_count))
 		return;
-	json_putf(&w, "{type:'waiting', seen:%lld, seenBytes:%lld, count:%u, bytes:%zu}", (long long)l->seen,
-		  (long long)l->seen_bytes, q->notice_count, q->notice_bytes);
-	link_send(&l->link, buf_str(&line));
+	link_sendf(&l->link, "{type:'waiting', seen:%lld, seenBytes:%lld, count:%u, bytes:%zu}", (long long)l->seen,
+		   (long long)l->seen_bytes, q->notice_count, q->notice_bytes);
 	l->told_seen = l->seen;
 	l->told_wait = q->notice_count;
 }
@@ -501,10 +469,8 @@ void lead_step(struct agent_tree *t, bool working)
 bool lead_ask(struct agent_tree *t, const struct event *e)
 {
 	struct lead *l = lead_of(t);
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
-
 	bool asks = e->kind == EVENT_QUESTION_ASKED;
+
 	if (!l || l->lost || l->link.fd < 0 || (e->kind != EVENT_PERMISSION_ASKED && !asks) || e->offers_edits)
 		return false;
 	struct agent *a = agent_tree_find(t, e->agent ? e->agent->id : "");
@@ -521,28 +487,16 @@ bool lead_ask(struct agent_tree *t, const struct event *e)
 	buf_add(&q->why, e->why.p, e->why.n);
 	q->next = l->questions;
 	l->questions = q;
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "ask");
-	json_kcstr(&w, "id", q->id);
-	json_kcstr(&w, "tool", q->tool);
-	json_kbool(&w, "question", asks);
-	json_kraw(&w, "input", json_raw(call->input));
-	if (!asks)
-		json_kstr(&w, "text", e->text);
-	json_kstr(&w, "why", e->why);
-	if (q->rule)
-		json_kcstr(&w, "rule", q->rule);
-	json_close(&w);
-	link_send(&l->link, buf_str(&line));
+	link_sendf(&l->link,
+		   "{type:'ask', id:'%s', tool:'%s', question:!!%d, input:%.*s, text?:'%.*s', why:'%.*s', rule?:'%s'}",
+		   q->id, q->tool, asks, JSON_ARG(call->input), STR_ARG(asks ? STR("") : e->text), STR_ARG(e->why),
+		   q->rule);
 	return true;
 }
 
 static void await_lead(struct lead *l, struct tool_call *call)
 {
-	struct lead_call *c = xcalloc(1, sizeof *c);
-
-	*c = (struct lead_call){ .next = l->calls, .call = call };
-	l->calls = c;
+	l->calls = xnew(struct lead_call, .next = l->calls, .call = call);
 }
 
 bool lead_send(struct tool_call *call)
@@ -550,23 +504,16 @@ bool lead_send(struct tool_call *call)
 	struct agent *a = call->env->owner;
 	struct lead *l = lead_of(a->tree);
 	struct str to = str_trim(json_str(json_get(call->input, "to"), &call->arena));
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
 
 	if (!l || a->parent || agent_tree_record(a->tree, to))
 		return false;
 	if (l->lost) {
-		tool_call_fail(call, "The lead is gone: nobody of the team can be reached.");
+		tool_call_fail(call, "The lead is gone: no other member of the team can be reached.");
 		return true;
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "send");
-	json_kcstr(&w, "call", call->id);
-	json_kbool(&w, "again", call->again);
-	json_kraw(&w, "input", json_raw(call->input));
-	json_close(&w);
 	await_lead(l, call);
-	link_send(&l->link, buf_str(&line));
+	link_sendf(&l->link, "{type:'send', call:'%s', again:!!%d, input:%.*s}", call->id, call->again,
+		   JSON_ARG(call->input));
 	return true;
 }
 
@@ -574,21 +521,14 @@ bool lead_plan(struct tool_call *call)
 {
 	struct agent *a = call->env->owner;
 	struct lead *l = lead_of(a->tree);
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
 
 	if (!l || a->parent || !l->info.plan_required || l->lost || a->tree->switches.user_plans)
 		return false;
 	if (!plan_present(a, call))
 		return true;
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "plan");
-	json_kcstr(&w, "call", call->id);
-	json_kcstr(&w, "path", plan_path(a));
-	json_kstr(&w, "text", json_str(json_get(call->input, "plan"), &call->arena));
-	json_close(&w);
 	await_lead(l, call);
-	link_send(&l->link, buf_str(&line));
+	link_sendf(&l->link, "{type:'plan', call:'%s', path:'%s', text:'%.*s'}", call->id, plan_path(a),
+		   STR_ARG(json_str(json_get(call->input, "plan"), &call->arena)));
 	return true;
 }
 
@@ -597,32 +537,21 @@ void lead_forget_call(struct tool_call *call)
 	struct agent *a = call->env->owner;
 	struct lead *l = lead_of(a->tree);
 
-	for (struct lead_call **at = l ? &l->calls : NULL; at && *at; at = &(*at)->next) {
-		struct lead_call *c = *at;
-		if (c->call != call)
-			continue;
-		*at = c->next;
-		free(c);
-		tool_call_fail(call, "The call was cancelled: the message may or may not have arrived.");
+	struct lead_call **at = l ? &l->calls : NULL;
+
+	while (at && *at && (*at)->call != call)
+		at = &(*at)->next;
+	if (!at || !*at)
 		return;
-	}
+	free(list_pop(at));
+	tool_call_fail(call, "The call was cancelled: the message may or may not have arrived.");
 }
 
 void lead_assign(const struct agent_tree *t, const char *owner, const struct todo_info *task, const char *change)
 {
-	struct lead *l = lead_of(t);
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
-
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "assign");
-	json_kcstr(&w, "owner", owner);
-	json_kcstr(&w, "id", task->id);
-	json_kcstr(&w, "subject", task->subject);
-	json_kcstr(&w, "description", task->description ? task->description : "");
-	json_kcstr(&w, "change", change);
-	json_close(&w);
-	link_send(&l->link, buf_str(&line));
+	link_sendf(&lead_of(t)->link,
+		   "{type:'assign', owner:'%s', id:'%s', subject:'%s', description:'%s', change:'%s'}", owner, task->id,
+		   task->subject, task->description ? task->description : "", change);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------------------------------- */
@@ -654,25 +583,17 @@ void lead_close(struct agent_tree *t)
 	if (!l)
 		return;
 	timer_stop(t->services->loop, &l->alone);
-	link_send(&l->link, l->dismissed ? STR("{\"type\":\"bye\",\"how\":\"hook\"}")
-			    : l->leaving ? STR("{\"type\":\"bye\",\"how\":\"end\"}")
-					 : STR("{\"type\":\"bye\",\"how\":\"user\"}"));
+	link_sendf(&l->link, "{type:'bye', how:'%s'}", l->dismissed ? "hook" : l->leaving ? "end" : "user");
 	remove_server_socket(l);
 	if (l->lost)
 		lead_close_pane();
 	link_close(&l->link);
 	if (l->fd >= 0)
 		close(l->fd);
-	while (l->questions) {
-		struct lead_question *q = l->questions;
-		l->questions = q->next;
+	for (struct lead_question *q; (q = list_pop(&l->questions));)
 		lead_question_free(q);
-	}
-	while (l->calls) {
-		struct lead_call *c = l->calls;
-		l->calls = c->next;
+	for (struct lead_call *c; (c = list_pop(&l->calls));)
 		free(c);
-	}
 	map_release(&l->known);
 	buf_release(&l->waiting);
 	worktree_free(l->info.worktree);

@@ -10,6 +10,7 @@
 #include "lib/json/json_write.h"
 #include "config/settings/settings.h"
 #include "config/settings/settings_file.h"
+#include "defs/policy/services.h"
 
 enum { LONGEST_NAME = 100, LARGEST_MEMORY = 16 << 20, MOST_FILES = 100, LARGEST_FILE = 256 << 10 };
 
@@ -19,9 +20,10 @@ static const char *const scope_dirs[] = {
 	[MEMORY_LOCAL] = ".claude/agent-memory-local",
 };
 
-bool agent_memory_is_on(const struct json *setting)
+bool agent_memory_is_on(const struct services *sv)
 {
-	return !json_is(setting, JSON_FALSE) && !env_is_on("CLAUDE_CODE_DISABLE_AUTO_MEMORY");
+	return settings_bool(sv->policy.settings, "autoMemoryEnabled", true) &&
+	       !env_is_on(services_variable(sv, "CLAUDE_CODE_DISABLE_AUTO_MEMORY"));
 }
 
 /* A type that needs a change gets a mark made from all of it, so that no two types share a memory: the agent `reviewer` of a

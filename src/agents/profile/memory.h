@@ -18,13 +18,15 @@
 
 enum { MEMORY_MOST_LINES = 200, MEMORY_MOST_BYTES = 25 * 1024 };
 
+struct services;
+
 struct memory_dirs {
 	const char *config_dir, *project_dir; /* absolute */
 	bool trusted;                         /* the project's folder: its snapshots may be used */
 };
 
-/* Off altogether by CLAUDE_CODE_DISABLE_AUTO_MEMORY or the setting autoMemoryEnabled: false (setting: its value, or NULL). */
-bool agent_memory_is_on(const struct json *setting);
+/* Off altogether by CLAUDE_CODE_DISABLE_AUTO_MEMORY or the setting autoMemoryEnabled: false. */
+bool agent_memory_is_on(const struct services *sv);
 
 void agent_memory_name(struct buf *out, struct str type);
 /* NULL if the agent has no memory. */

@@ -177,7 +177,7 @@ void compact_history(struct transcript *t, unsigned shortness, struct str instru
 		if (bytes >= t->bytes / 2 && from)
 			break;
 		bytes += b.json.n;
-		if (b.role == ROLE_ASSISTANT && i > 0 && transcript_block(t, i - 1).role == ROLE_USER)
+		if (b.role == ROLE_ASSISTANT && i > 0 && transcript_role(t, i - 1) == ROLE_USER)
 			from = i;
 	}
 	if (!shortness)
@@ -201,7 +201,7 @@ bool query_can_compact(const struct query *q)
 	const struct transcript *t = &q->transcript;
 
 	for (uint32_t i = transcript_count(t); i-- > 0;)
-		if (transcript_block(t, i).role == ROLE_ASSISTANT)
+		if (transcript_role(t, i) == ROLE_ASSISTANT)
 			return q->config.compact.possible;
 	return false;
 }
@@ -317,7 +317,7 @@ static void make_conversation(struct query *q, struct transcript *out)
 	if (q->config.compact_owner.keep)
 		q->config.compact_owner.keep(q, out, q->config.data);
 	/* User messages since the last answer are unanswered: they are kept verbatim. Results belong to compacted calls. */
-	while (first > 0 && transcript_block(t, first - 1).role == ROLE_USER)
+	while (first > 0 && transcript_role(t, first - 1) == ROLE_USER)
 		first--;
 	for (uint32_t i = first; i < count; i++) {
 		struct block b = transcript_block(t, i);

@@ -35,9 +35,9 @@ static int limits_restore(struct agent_record *t, const struct agent *parent, st
 
 	if (t->member && !t->tree->team_ops)
 		return err_set(err, ERR_DENIED,
-			       "agent %s cannot go on: it is a member of a team, and this session has no teams", t->id);
+			       "agent %s cannot continue: it is a member of a team, and this session has no teams", t->id);
 	if (parent_gone && t->is_fork)
-		return err_set(err, ERR_DENIED, "agent %s cannot go on: it is a fork of agent %s, which has ended",
+		return err_set(err, ERR_DENIED, "agent %s cannot continue: it is a fork of agent %s, which has ended",
 			       t->id, t->parent_id);
 	if (!t->limits && !parent_gone) {
 		*ret_limits = limits; /* the parent's are all, and it has them */
@@ -46,7 +46,7 @@ static int limits_restore(struct agent_record *t, const struct agent *parent, st
 	if (!t->limits)
 		return err_set(
 			err, ERR_DENIED,
-			"agent %s cannot go on: agent %s, which started it, has ended, and there is no record of "
+			"agent %s cannot continue: agent %s, which started it, has ended, and there is no record of "
 			"its limits",
 			t->id, t->parent_id);
 	struct permission_restore spec = { .parent = &parent->permission, .least = t->depth - 1, .own_root = t->base };
@@ -63,7 +63,7 @@ static int limits_restore(struct agent_record *t, const struct agent *parent, st
 	}
 	if (status < 0) {
 		permission_line_release(&limits.gone);
-		return err_set(err, ERR_DENIED, "agent %s cannot go on: %s", t->id, why.text);
+		return err_set(err, ERR_DENIED, "agent %s cannot continue: %s", t->id, why.text);
 	}
 	*ret_limits = limits;
 	return 0;
@@ -170,7 +170,7 @@ int agent_continue(struct agent_record *record, struct str message, struct tool_
 	if (record->stopped_by_user)
 		return err_set(err, ERR_DENIED, "agent %s was stopped by the user", record->id);
 	if (!record->recorded)
-		return err_set(err, ERR_NOT_FOUND, "agent %s cannot go on: this session keeps no transcripts",
+		return err_set(err, ERR_NOT_FOUND, "agent %s cannot continue: this session keeps no transcripts",
 			       record->id);
 	if (find_parent(record, &parent, err) < 0 || limits_restore(record, parent, &limits, err) < 0)
 		return -(int)err->kind;

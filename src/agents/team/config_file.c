@@ -22,15 +22,8 @@ static void put_process(struct json_out *w, int64_t claimed_ms)
 	(void)gethostname(host, sizeof host - 1);
 	(void)!readlink("/proc/self/ns/pid", link, sizeof link - 1);
 	buf_addf(&space, "%s#%s", host, link);
-	json_key(w, "leadProcess");
-	json_open(w, '{');
-	json_ki64(w, "pid", getpid());
-	json_kstr(w, "pidSpace", buf_str(&space));
-	json_ki64(w, "claimedAt", claimed_ms);
-	char start[24];
-	snprintf(start, sizeof start, "%lld", (long long)process_start(getpid()));
-	json_kcstr(w, "procStart", start);
-	json_close(w);
+	json_putf(w, "leadProcess:{pid:%d, pidSpace:'%s', claimedAt:%lld, procStart:'%llu'}", (int)getpid(), space.p,
+		  (long long)claimed_ms, (unsigned long long)process_start(getpid()));
 }
 
 static void put_member(struct json_out *w, const struct team *t, const struct agent_record *r)
@@ -38,27 +31,15 @@ static void put_member(struct json_out *w, const struct team *t, const struct ag
 	AUTO_ARENA struct arena a = { 0 };
 	const struct agent_member *m = r->member;
 
-	json_open(w, '{');
-	json_kcstr(w, "agentId", arena_printf(&a, "%s@%s", r->name, t->name));
-	json_kcstr(w, "name", r->name);
-	json_kcstr(w, "color", m->color);
-	json_ki64(w, "joinedAt", m->joined_ms);
-	json_kcstr(w, "tmuxPaneId", m->in_pane ? m->pane : "in-process");
-	json_kraw(w, "subscriptions", STR("[]"));
-	json_kcstr(w, "agentType", r->type);
-	if (r->model)
-		json_kcstr(w, "model", r->model);
-	json_kstr(w, "prompt", (struct str){ r->prompt, MIN(strlen(r->prompt), (size_t)LONGEST_PROMPT) });
-	json_kbool(w, "planModeRequired", m->plan_required);
-	json_kcstr(w, "cwd", r->worktree ? r->worktree : t->tree->main.cwd);
-	json_kcstr(w, "backendType", m->in_pane ? "tmux" : "in-process");
-	json_kbool(w, "isActive", m->state == MEMBER_STARTS || m->state == MEMBER_WORKS);
-	if (m->mode)
-		json_kcstr(w, "mode", m->mode);
-	if (r->transcript)
-		json_kcstr(w, "agentFile", r->transcript);
-	json_kcstr(w, "agentSession", m->session ? m->session : t->tree->session_id);
-	json_close(w);
+	json_putf(w, "{agentId:'%s', name:'%s', color:'%s', joinedAt:%lld, tmuxPaneId:'%s', subscriptions:[]",
+		  arena_printf(&a, "%s@%s", r->name, t->name), r->name, m->color, (long long)m->joined_ms,
+		  m->in_pane ? m->pane : "in-process");
+	json_putf(w, "agentType:'%s', model?:'%s', prompt:'%.*s', planModeRequired:!!%d, cwd:'%s'", r->type, r->model,
+		  (int)MIN(strlen(r->prompt), (size_t)LONGEST_PROMPT), r->prompt, m->plan_required,
+		  r->worktree ? r->worktree : t->tree->main.cwd);
+	json_putf(w, "backendType:'%s', isActive:!!%d, mode?:'%s', agentFile?:'%s', agentSession:'%s'}",
+		  m->in_pane ? "tmux" : "in-process", m->state == MEMBER_STARTS || m->state == MEMBER_WORKS, m->mode,
+		  r->transcript, m->session ? m->session : t->tree->session_id);
 }
 
 void config_write(const struct team *t, bool alive, struct buf *out)
@@ -67,33 +48,17 @@ void config_write(const struct team *t, bool alive, struct buf *out)
 	struct json_out w = json_out(out);
 	const char *lead_id = arena_printf(&a, "%s@%s", TEAM_LEAD, t->name);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "name", t->name);
-	if (t->description)
-		json_kcstr(&w, "description", t->description);
-	json_ki64(&w, "createdAt", t->created_ms);
-	json_kcstr(&w, "leadAgentId", lead_id);
-	json_kcstr(&w, "leadSessionId", t->tree->session_id);
+	json_putf(&w, "{name:'%s', description?:'%s', createdAt:%lld, leadAgentId:'%s', leadSessionId:'%s'", t->name,
+		  t->description, (long long)t->created_ms, lead_id, t->tree->session_id);
 	if (alive)
 		put_process(&w, t->created_ms);
-	json_kraw(&w, "cadre", STR("{\"version\":1}"));
-	json_key(&w, "members");
-	json_open(&w, '[');
-	json_open(&w, '{');
-	json_kcstr(&w, "agentId", lead_id);
-	json_kcstr(&w, "name", TEAM_LEAD);
-	json_kcstr(&w, "agentType", t->agent_type ? t->agent_type : TEAM_LEAD);
-	json_ki64(&w, "joinedAt", t->created_ms);
-	json_kcstr(&w, "tmuxPaneId", "leader");
-	json_kcstr(&w, "cwd", t->tree->main.cwd);
-	json_kraw(&w, "subscriptions", STR("[]"));
-	json_kcstr(&w, "backendType", "in-process");
-	json_close(&w);
+	json_putf(&w, "cadre:{version:1}, members:[{agentId:'%s', name:'%s', agentType:'%s', joinedAt:%lld", lead_id,
+		  TEAM_LEAD, t->agent_type ? t->agent_type : TEAM_LEAD, (long long)t->created_ms);
+	json_putf(&w, "tmuxPaneId:'leader', cwd:'%s', subscriptions:[], backendType:'in-process'}", t->tree->main.cwd);
 	for (const struct agent_record *r = t->tree->records; r; r = r->next)
 		if (r->member && r->member->state != MEMBER_GONE)
 			put_member(&w, t, r);
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------------------- */

@@ -14,8 +14,9 @@
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
+#include "lib/base/list.h"
 
-enum { GATHER_MS = 50, MIRROR_MS = 250, RETRY_MS = 1000, FILES_WAIT_MS = 5000 };
+enum { GATHER_MS = 50, RETRY_MS = 1000, FILES_WAIT_MS = 5000 };
 
 enum job_kind { JOB_CONFIG, JOB_READ, JOB_WRITE, JOB_POST, JOB_MIRROR };
 
@@ -33,9 +34,11 @@ struct job {
 	uv_work_t work;
 	struct team_files *files;
 	enum job_kind kind;
-	char *inbox;     /* name of the member; NULL: it is about config.json */
-	struct buf text; /* to be written, or what was read */
-	struct buf bad;  /* entries that cannot be read: they go to a file of their own */
+	char *inbox;      /* name of the member; NULL: it is about config.json */
+	struct buf text;  /* to be written, or what was read */
+	struct buf bad;   /* entries that cannot be read: they go to a file of their own */
+	char *transcript; /* of the member, to be searched for ids; NULL: that was done */
+	struct map known; /* these */
 	struct dir_lock lock;
 	struct config_result config;
 	struct post *post; /* owned */
@@ -54,7 +57,6 @@ struct team_files {
 	struct timer delay;
 	struct job *job; /* runs; NULL: none */
 	bool config_due, inboxes_due, watching;
-	bool awaited;                     /* the session wants to know when its inboxes were read */
 	uv_fs_event_t *watch, *dir_watch; /* of inboxes, and of the directory with config.json; owned until closed */
 	DIR *inboxes;                     /* being drained; NULL: none are */
 	struct map learnt;                /* receivers whose transcripts were searched for ids */
@@ -97,6 +99,8 @@ static void work_read(struct job *j)
 		    file_below_read(p->config_dir, below, LARGEST_INBOX, &j->text, &j->err) < 0;
 	if (j->failed)
 		dir_lock_leave(&j->lock);
+	else if (j->transcript)
+		mail_learn_ids(j->transcript, &j->known);
 }
 
 /* Beside the inbox, under a name that is not of an inbox */
@@ -190,18 +194,14 @@ static void work_mirror(struct job *j)
 
 static void on_thread(uv_work_t *work)
 {
+	static void (*const kinds[])(struct job *) = { [JOB_CONFIG] = work_config,
+						       [JOB_READ] = work_read,
+						       [JOB_WRITE] = work_write,
+						       [JOB_POST] = work_post,
+						       [JOB_MIRROR] = work_mirror };
 	struct job *j = CONTAINER_OF(work, struct job, work);
 
-	if (j->kind == JOB_CONFIG)
-		work_config(j);
-	else if (j->kind == JOB_READ)
-		work_read(j);
-	else if (j->kind == JOB_POST)
-		work_post(j);
-	else if (j->kind == JOB_MIRROR)
-		work_mirror(j);
-	else
-		work_write(j);
+	kinds[j->kind](j);
 }
 
 /* ---- on the loop ------------------------------------------------------------------------------------------------------- */
@@ -214,9 +214,12 @@ static void on_job_done(uv_work_t *work, int status);
 /* text and post are taken */
 static void job_start(struct team_files *f, enum job_kind kind, const char *inbox, struct buf *text, struct post *post)
 {
-	struct job *j = xcalloc(1, sizeof *j);
+	struct job *j =
+		xnew(struct job, .files = f, .kind = kind, .inbox = inbox ? xstrdup(inbox) : NULL, .post = post);
 
-	*j = (struct job){ .files = f, .kind = kind, .inbox = inbox ? xstrdup(inbox) : NULL, .post = post };
+	const struct agent_record *whose = kind == JOB_READ ? agent_tree_member(f->team->tree, str_from(inbox)) : NULL;
+	if (whose && !whose->member->in_pane && whose->transcript && !map_get(&f->learnt, str_from(inbox)))
+		j->transcript = xstrdup(whose->transcript);
 	if (text) {
 		j->text = *text;
 		*text = (struct buf){ 0 };
@@ -243,6 +246,8 @@ static void job_free(struct job *j)
 		post_end(j->post, j->failed ? -1 : 0, j->err.text);
 	buf_release(&j->text);
 	buf_release(&j->bad);
+	map_release(&j->known);
+	free(j->transcript);
 	free(j->inbox);
 	free(j);
 }
@@ -299,14 +304,19 @@ static bool take_inbox(struct team_files *f, struct job *j)
 	if ((!lead && (!to || to->member->state == MEMBER_GONE)) || !str_trim(buf_str(&j->text)).n)
 		return false;
 	if (json_parse(&reader, j->text.p, j->text.n, &root, NULL) < 0 || !json_is(root, JSON_ARRAY)) {
-		say_once(f, j->inbox, "it is no JSON array, and stays as it is");
+		say_once(f, j->inbox, "not a JSON array; it stays as it is");
 		return false;
 	}
 	if (!json_first(root))
 		return false;
 	if (!map_get(&f->learnt, str_from(j->inbox))) { /* a crash may have come between both writes */
 		map_set(&f->learnt, str_from(j->inbox), f);
-		mail_learn(t, to);
+		if (to && to->member->in_pane)
+			mail_learn(t, to);
+		else if (to)
+			mail_learn_told(to, &t->sent);
+		for (const struct map_entry *e = map_next(&j->known, NULL); e; e = map_next(&j->known, e))
+			map_set(&t->sent, (struct str){ e->key, e->key_len }, t);
 	}
 	json_open(&w, '[');
 	json_open(&bad, '[');
@@ -490,8 +500,7 @@ static void files_step(struct team_files *f)
 		return;
 	}
 	if (f->posts) {
-		struct post *post = f->posts;
-		f->posts = post->next;
+		struct post *post = list_pop(&f->posts);
 		if (!f->posts)
 			f->posts_end = &f->posts;
 		job_start(f, JOB_POST, NULL, NULL, post);
@@ -531,11 +540,9 @@ bool team_files_knows(const struct team_files *f, struct str name)
 void team_files_post(struct team_files *f, struct str name, const char *id, struct str entry, bool again,
 		     team_posted_fn *done, void *data)
 {
-	struct post *post = xcalloc(1, sizeof *post);
+	struct post *post = xnew(struct post, .name = xstrndup(name.p, name.n), .id = xstrdup(id), .again = again,
+				 .done = done, .data = data);
 
-	*post = (struct post){
-		.name = xstrndup(name.p, name.n), .id = xstrdup(id), .again = again, .done = done, .data = data
-	};
 	buf_add(&post->entry, entry.p, entry.n);
 	*f->posts_end = post;
 	f->posts_end = &post->next;
@@ -631,10 +638,8 @@ static void files_end(struct team_files *f)
 		(void)rmdir(dir);
 	}
 	if (f->last.n) {
-		struct last_config *x = xcalloc(1, sizeof *x);
-		*x = (struct last_config){ .change = { .make = last_make, .done = last_done },
-					   .place = f->place,
-					   .text = f->last };
+		struct last_config *x = xnew(struct last_config, .change = { .make = last_make, .done = last_done },
+					     .place = f->place, .text = f->last);
 		(void)change_queue_make(&f->services->changes, &x->change, NULL);
 	} else {
 		place_release(&f->place);
@@ -667,10 +672,8 @@ void team_files_close(struct team_files *f, bool keep)
 		f->job->post->done(f->job->post->data, -1, "The team was closed; the message may have arrived.");
 		f->job->post->done = NULL;
 	}
-	for (struct post *post; (post = f->posts);) {
-		f->posts = post->next;
+	for (struct post *post; (post = list_pop(&f->posts));)
 		post_end(post, -1, "The team was closed.");
-	}
 	for (int i = 0; f->watch && i < 2; i++) {
 		uv_fs_event_t *watch = i ? f->dir_watch : f->watch;
 		watch->data = NULL;

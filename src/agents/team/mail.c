@@ -3,11 +3,12 @@
 #include "agents/team/pane.h"
 #include "agents/agent/context.h"
 #include "core/store/checkpoint.h"
+#include "core/store/line_file.h"
 #include "lib/base/crash.h"
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 
-enum { MOST_WAITING = 10000, MOST_WAITING_BYTES = 64 << 20, LONGEST_SUMMARY = 200, LARGEST_TRANSCRIPT = 1 << 30 };
+enum { MOST_WAITING = 10000, MOST_WAITING_BYTES = 64 << 20, LONGEST_SUMMARY = 200 };
 
 /* The same call always makes the same id: sent again after a crash it is known. */
 void mail_id(const struct agent_tree *t, const char *call_id, const char *receiver, char out[UUID_LEN + 1])
@@ -71,12 +72,15 @@ void mail_summary(struct buf *out, struct str text)
 
 void mail_learn_ids(const char *path, struct map *ids)
 {
-	AUTO_BUF struct buf text = { 0 };
+	struct err ignored = { 0 };
+	struct line_place place;
+	struct line_file f;
+	struct str line;
 
-	if (file_read(path, LARGEST_TRANSCRIPT, &text, NULL) < 0)
+	if (line_file_open(&f, path, &ignored) < 0)
 		return;
-	for (struct str rest = buf_str(&text); rest.p && rest.n;) {
-		struct str line = str_cut(&rest, '\n'), mark = STR("\"id\":\"");
+	while (line_file_next(&f, &line, &place, &ignored) > 0) {
+		struct str mark = STR("\"id\":\"");
 		const char *id = str_starts(line, STR("{\"type\":\"queue-operation\""))
 					 ? memmem(line.p, line.n, mark.p, mark.n)
 					 : NULL;
@@ -85,28 +89,28 @@ void mail_learn_ids(const char *path, struct map *ids)
 		if (id)
 			map_set(ids, str_cut(&value, '"'), ids);
 	}
+	line_file_close(&f);
+}
+
+void mail_learn_told(const struct agent_record *to, struct map *ids)
+{
+	for (struct str told = to->told ? str_from(to->told) : (struct str){ 0 }; told.p;)
+		map_set(ids, str_cut(&told, ' '), ids);
 }
 
 void mail_learn_record(const struct agent_record *to, struct map *ids)
 {
-	for (struct str told = to->told ? str_from(to->told) : (struct str){ 0 }; told.p;)
-		map_set(ids, str_cut(&told, ' '), ids);
+	mail_learn_told(to, ids);
 	if (to->transcript)
 		mail_learn_ids(to->transcript, ids);
 }
 
 void mail_learn(struct team *t, const struct agent_record *to)
 {
-	const struct journal *main = t->tree->main.journal;
-	const char *path = main ? journal_path(main) : NULL;
-	if (to && to->member->in_pane) {
+	if (to && to->member->in_pane)
 		pane_learn(t, to);
-		return;
-	}
-	if (to)
+	else if (to)
 		mail_learn_record(to, &t->sent);
-	else if (path)
-		mail_learn_ids(path, &t->sent);
 }
 
 int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool again, struct err *err)
@@ -118,7 +122,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 
 	if (again) /* the call ran before a crash: it may have come so far */
 		mail_learn(t, to);
-	if (map_get(&t->sent, str_from(m->id)))
+	if (map_get(&t->sent, str_from(m->id)) || (!to && map_get(&t->tree->old_notices, str_from(m->id))))
 		return 0;
 	uint32_t waiting = a ? a->query.notice_count : to->member->unread;
 	size_t bytes = a ? a->query.notice_bytes : to->member->unread_bytes;

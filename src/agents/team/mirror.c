@@ -2,6 +2,7 @@
  * mirror.c - messages that wait for agents of ours. That one was read is seen by looking: while any is shown, four times a second. */
 #include "agents/team/mirror.h"
 #include "agents/teamfile/format.h"
+#include "lib/base/list.h"
 
 enum { LOOK_MS = 250 };
 
@@ -124,10 +125,8 @@ void mirror_free(struct mirror *m)
 	if (!m)
 		return;
 	timer_stop(m->team->tree->services->loop, &m->look);
-	for (struct mirrored *one; (one = m->first);) {
-		m->first = one->next;
+	for (struct mirrored *one; (one = list_pop(&m->first));)
 		mirrored_free(one);
-	}
 	map_release(&m->due);
 	free(m);
 }

@@ -19,6 +19,7 @@
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
+#include "lib/base/list.h"
 
 enum { START_MS = 60000, END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100, OLDEST_TMUX = 302 };
 
@@ -91,11 +92,9 @@ static struct panes *panes_open(struct agent_tree *t, struct err *err)
 {
 	if (t->panes)
 		return t->panes;
-	struct panes *all = xcalloc(1, sizeof *all);
 	int64_t limit = settings_i64(t->services->policy.settings, "teams.paneStartMs", START_MS);
-	*all = (struct panes){
-		.tree = t, .fd = -1, .server_fd = -1, .own_server = !tmux_is_around(), .start_ms = (uint64_t)limit
-	};
+	struct panes *all = xnew(struct panes, .tree = t, .fd = -1, .server_fd = -1, .own_server = !tmux_is_around(),
+				 .start_ms = (uint64_t)limit);
 	if (pane_listen(all, err) < 0) {
 		free(all);
 		return NULL;
@@ -560,7 +559,7 @@ static void on_limit(struct timer *timer)
 
 static void pane_ask_end(struct pane *p, bool suspend)
 {
-	const char *limit = getenv("CLAUDE_CODE_TEAM_TEARDOWN_PARK_TIMEOUT_MS");
+	const char *limit = services_variable(p->all->tree->services, "CLAUDE_CODE_TEAM_TEARDOWN_PARK_TIMEOUT_MS");
 	uint64_t ms = END_MS;
 
 	p->again = false;
@@ -578,8 +577,7 @@ static void pane_ask_end(struct pane *p, bool suspend)
 		(void)str_to_u64(str_from(limit), &ms);
 	p->state = PANE_ENDS;
 	p->suspend = suspend;
-	link_send(&p->link, suspend ? STR("{\"type\":\"end\",\"how\":\"suspend\"}")
-				    : STR("{\"type\":\"end\",\"how\":\"shutdown\"}"));
+	link_sendf(&p->link, "{type:'end', how:'%s'}", suspend ? "suspend" : "shutdown");
 	timer_start(p->all->tree->services->loop, &p->limit, p->up && !p->record->member->foreign ? ms : 1);
 }
 
@@ -613,9 +611,7 @@ void pane_free_all(struct agent_tree *t)
 	if (!all)
 		return;
 	pane_stop_listening(all);
-	while (all->first) {
-		struct pane *p = all->first;
-		all->first = p->next;
+	for (struct pane *p; (p = list_pop(&all->first));) {
 		timer_stop(t->services->loop, &p->limit);
 		if (p->watch) { /* the loop ended before it did: it sees its lead's end */
 			uv_close((uv_handle_t *)TAKE(p->watch), loop_free_handle);

@@ -9,6 +9,7 @@
 #include "agents/agent/plan.h"
 #include "config/settings/settings.h"
 #include "guard/permission/mode.h"
+#include "lib/base/list.h"
 
 enum { MOST_GUESTS = 64, MOST_MEMBER_ASKS = 32 };
 
@@ -18,22 +19,16 @@ extern char **environ;
 
 static bool is_handed_over(const struct agent_tree *t, struct str name)
 {
-	static const char *const families[] = { "ANTHROPIC_", "CLAUDE_", "CADRE_", "AWS_",
-						"GOOGLE_",    "OPENAI_", "LC_",    "XDG_" };
-	static const char *const names[] = { "PATH",          "HOME",        "LANG",       "TZ",
-					     "SSH_AUTH_SOCK", "TMPDIR",      "IS_SANDBOX", "CLAUDECODE",
-					     "http_proxy",    "https_proxy", "all_proxy",  "no_proxy",
-					     "HTTP_PROXY",    "HTTPS_PROXY", "ALL_PROXY",  "NO_PROXY" };
+	static const char families[] = "ANTHROPIC_|CLAUDE_|CADRE_|AWS_|GOOGLE_|OPENAI_|LC_|XDG_";
+	static const char names[] =
+		"PATH|HOME|LANG|TZ|SSH_AUTH_SOCK|TMPDIR|IS_SANDBOX|CLAUDECODE|"
+		"http_proxy|https_proxy|all_proxy|no_proxy|HTTP_PROXY|HTTPS_PROXY|ALL_PROXY|NO_PROXY";
 	const struct json *more = settings_get(t->services->policy.settings, "teams.env", NULL);
 
 	if (str_is(name, "CADRE_SPAWN") || str_starts(name, STR("CADRE_CRASH")))
 		return false;
-	for (size_t i = 0; i < COUNT_OF(families); i++)
-		if (str_starts(name, str_from(families[i])))
-			return true;
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (str_is(name, names[i]))
-			return true;
+	if (str_starts_with_one_of(name, families) || str_is_one_of(name, names))
+		return true;
 	AUTO_ARENA struct arena a = { 0 };
 	for (const struct json *v = json_is(more, JSON_ARRAY) ? json_first(more) : NULL; v; v = json_next(more, v))
 		if (str_eq(name, json_str(v, &a)))
@@ -46,10 +41,7 @@ static void send_environment(struct pane *p)
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out w = json_out(&line);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "env");
-	json_key(&w, "env");
-	json_open(&w, '{');
+	json_putf(&w, "{type:'env', env:{");
 	for (char **each = environ; *each; each++) {
 		struct str value = str_from(*each), name = str_cut(&value, '=');
 		if (!value.p || !is_handed_over(p->all->tree, name))
@@ -137,7 +129,7 @@ static void on_waiting(struct pane *p, const struct json *line)
 /* ---- its calls ---------------------------------------------------------------------------------------------------------- */
 
 struct remote_call {
-	struct remote_call *next; /* in pane->calls */
+	struct remote_call *next, **prev; /* in pane->calls */
 	struct tool_env env;
 	struct pane *pane; /* NULL: it was freed */
 };
@@ -152,23 +144,12 @@ void pane_drop_calls(struct pane *p)
 static void on_sent(struct tool_call *call)
 {
 	struct remote_call *rc = call->owner;
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
 
-	for (struct remote_call **at = rc->pane ? &rc->pane->calls : NULL; at && *at; at = &(*at)->next)
-		if (*at == rc) {
-			*at = rc->next;
-			break;
-		}
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "sent");
-	json_kcstr(&w, "call", call->id);
-	json_kbool(&w, "error", call->is_error);
-	json_kstr(&w, "text", buf_str(&call->result));
-	json_kstr(&w, "json", buf_str(&call->result_json));
-	json_close(&w);
-	if (rc->pane)
-		link_send(&rc->pane->link, buf_str(&line));
+	if (rc->pane) {
+		list_remove(rc);
+		link_sendf(&rc->pane->link, "{type:'sent', call:'%s', error:!!%d, text:'%.*s', json:'%.*s'}", call->id,
+			   call->is_error, STR_ARG(buf_str(&call->result)), STR_ARG(buf_str(&call->result_json)));
+	}
 	tool_call_free(call);
 	free(rc);
 }
@@ -176,10 +157,9 @@ static void on_sent(struct tool_call *call)
 static void on_send(struct pane *p, const struct json *line)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct remote_call *rc = xcalloc(1, sizeof *rc);
+	struct remote_call *rc = xnew(struct remote_call, .env = p->all->tree->main.env, .pane = p);
 
-	*rc = (struct remote_call){ .next = p->calls, .env = p->all->tree->main.env, .pane = p };
-	p->calls = rc;
+	list_push(&p->calls, rc);
 	rc->env.owner = p->proxy;
 	rc->env.deferral = NULL;
 	struct tool_call *call =
@@ -208,51 +188,31 @@ static void on_assign(struct pane *p, const struct json *line)
 static void on_plan(struct pane *p, const struct json *line)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	AUTO_BUF struct buf reply = { 0 };
-	struct json_out w = json_out(&reply);
 	struct err err = { 0 };
+	const char *call = json_cstr(json_get(line, "call"), &a), *path = json_cstr(json_get(line, "path"), &a);
+	int status = team_put_plan(p->record, call, path, json_str(json_get(line, "text"), &a), &err);
 
-	int status = team_put_plan(p->record, json_cstr(json_get(line, "call"), &a),
-				   json_cstr(json_get(line, "path"), &a), json_str(json_get(line, "text"), &a), &err);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "planned");
-	json_kcstr(&w, "call", json_cstr(json_get(line, "call"), &a));
-	if (status < 0)
-		json_kcstr(&w, "error", err.text);
-	else
-		json_kcstr(&w, "request", p->record->member->plan);
-	json_close(&w);
-	link_send(&p->link, buf_str(&reply));
+	link_sendf(&p->link, "{type:'planned', call:'%s', error?:'%s', request?:'%s'}", call,
+		   status < 0 ? err.text : NULL, status < 0 ? NULL : p->record->member->plan);
 }
 
 void pane_approve_plan(struct agent_record *to, bool approve)
 {
 	struct pane *p = pane_of(to);
-	AUTO_BUF struct buf line = { 0 };
 
-	buf_addf(&line, "{\"type\":\"plan\",\"approve\":%s,\"mode\":\"%s\"}", approve ? "true" : "false",
-		 permission_mode_name(permission_mode(&to->tree->main.permission)));
 	if (p)
-		link_send(&p->link, buf_str(&line));
+		link_sendf(&p->link, "{type:'plan', approve:!!%d, mode:'%s'}", approve,
+			   permission_mode_name(permission_mode(&to->tree->main.permission)));
 }
 
 /* ---- its questions -------------------------------------------------------------------------------------------------------- */
 
 static void send_decision(struct pane *p, const char *id, struct str decision)
 {
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
-
-	if (p->record->member->foreign) {
+	if (p->record->member->foreign)
 		pane_post_decision(p->record, id, decision);
-		return;
-	}
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "answer");
-	json_kcstr(&w, "id", id);
-	json_kraw(&w, "decision", decision);
-	json_close(&w);
-	link_send(&p->link, buf_str(&line));
+	else
+		link_sendf(&p->link, "{type:'answer', id:'%s', decision:%.*s}", id, STR_ARG(decision));
 }
 
 /* The lead's host is asked: a person, a client, or the permission prompt tool. */
@@ -306,11 +266,8 @@ static void ask_free(struct pane_ask *ask)
 
 void pane_drop_asks(struct pane *p)
 {
-	while (p->asks) {
-		struct pane_ask *ask = p->asks;
-		p->asks = ask->next;
+	for (struct pane_ask *ask; (ask = list_pop(&p->asks));)
 		ask_free(ask);
-	}
 }
 
 /* ret_pane may be NULL. */
@@ -340,8 +297,7 @@ bool pane_decide(struct agent_tree *t, const char *id, struct str decision)
 
 	if (!at)
 		return false;
-	struct pane_ask *ask = *at;
-	*at = ask->next;
+	struct pane_ask *ask = list_pop(at);
 	send_decision(p, ask->id, decision);
 	ask_free(ask);
 	return true;
@@ -350,32 +306,21 @@ bool pane_decide(struct agent_tree *t, const char *id, struct str decision)
 void pane_refuse(struct agent_tree *t, const char *id, struct str why)
 {
 	AUTO_BUF struct buf decision = { 0 };
-	struct json_out w = json_out(&decision);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "behavior", "deny");
-	json_kstr(&w, "message", why);
-	json_close(&w);
+	json_addf(&decision, "{behavior:'deny', message:'%.*s'}", STR_ARG(why));
 	(void)pane_decide(t, id, buf_str(&decision));
 }
 
 void pane_tell_rule(struct agent_tree *t, const char *rule)
 {
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
-
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "rule");
-	json_kcstr(&w, "rule", rule);
-	json_close(&w);
 	for (struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next)
-		link_send(&p->link, buf_str(&line));
+		link_sendf(&p->link, "{type:'rule', rule:'%s'}", rule);
 }
 
 /* ---- the connection ---------------------------------------------------------------------------------------------------------- */
 
 struct pane_guest {
-	struct pane_guest *next;
+	struct pane_guest *next, **prev;
 	struct panes *all;
 	struct link link;
 	char *agent; /* who it says it is; NULL: nothing yet */
@@ -417,11 +362,7 @@ static void on_member_end(struct link *l)
 
 static void guest_free(struct pane_guest *g)
 {
-	struct pane_guest **at = &g->all->guests;
-
-	while (*at != g)
-		at = &(*at)->next;
-	*at = g->next;
+	list_remove(g);
 	link_close(&g->link);
 	free(g->agent);
 	free(g);
@@ -490,11 +431,9 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 			close(fd);
 		return;
 	}
-	struct pane_guest *g = xcalloc(1, sizeof *g);
-	*g = (struct pane_guest){ .next = all->guests,
-				  .all = all,
-				  .link = { .on_line = on_guest_line, .on_end = on_guest_end } };
-	all->guests = g;
+	struct pane_guest *g =
+		xnew(struct pane_guest, .all = all, .link = { .on_line = on_guest_line, .on_end = on_guest_end });
+	list_push(&all->guests, g);
 	link_open(&g->link, all->tree->services->loop, fd);
 }
 
@@ -506,8 +445,7 @@ int pane_listen(struct panes *all, struct err *err)
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&name, n) < 0 || listen(fd, MOST_GUESTS) < 0)
 		return err_set(err, ERR_IO, "cannot listen for members: %m");
-	all->fd = fd;
-	fd = -1;
+	all->fd = TAKE_FD(fd);
 	all->meet.step = on_meet;
 	all->listener = xcalloc(1, sizeof *all->listener);
 	(void)uv_poll_init(loop_uv(all->tree->services->loop), all->listener, all->fd);

@@ -91,18 +91,12 @@ int pane_put_prompt(struct agent_record *r, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
-	struct agent *proxy = xcalloc(1, sizeof *proxy);
+	AUTO_FREE struct agent *proxy = xcalloc(1, sizeof *proxy);
 
 	proxy->tree = r->tree;
 	proxy->record = r;
 	team_ops.initial_message(proxy, &text);
-	free(proxy);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "prompt");
-	json_kcstr(&w, "id", r->id);
-	json_kstr(&w, "text", buf_str(&text));
-	json_close(&w);
+	json_addf(&line, "{type:'prompt', id:'%s', text:'%.*s'}", r->id, STR_ARG(buf_str(&text)));
 	return mailbox_add(r, buf_str(&line), err);
 }
 
@@ -137,19 +131,16 @@ static void hear_question(struct pane *p, const struct json *request)
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf line = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
-	struct json_out w = json_out(&line);
 	const struct json *input = json_get(request, "input"), *root;
 	struct str text = json_str(json_get(request, "description"), &a);
 
 	for (size_t i = 0; i < COUNT_OF(subjects); i++)
 		if (json_is(json_get(input, subjects[i]), JSON_STRING))
 			text = json_str(json_get(input, subjects[i]), &a);
-	json_open(&w, '{');
-	json_kstr(&w, "id", json_str(json_get(request, "request_id"), &a));
-	json_kstr(&w, "tool", json_str(json_get(request, "tool_name"), &a));
-	json_kraw(&w, "input", json_is(input, JSON_OBJECT) ? json_raw(input) : STR("{}"));
-	json_kstr(&w, "text", text);
-	json_close(&w);
+	json_addf(&line, "{id:'%.*s', tool:'%.*s', input:%.*s, text:'%.*s'}",
+		  STR_ARG(json_str(json_get(request, "request_id"), &a)),
+		  STR_ARG(json_str(json_get(request, "tool_name"), &a)),
+		  STR_ARG(json_is(input, JSON_OBJECT) ? json_raw(input) : STR("{}")), STR_ARG(text));
 	if (json_parse(&reader, line.p, line.n, &root, NULL) == 0)
 		pane_ask_host(p, root);
 }
@@ -160,16 +151,15 @@ void pane_post_decision(struct agent_record *to, const char *id, struct str deci
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct json_out w = json_out(&text);
-	const struct json *root = NULL, *changed;
+	const struct json *root = NULL;
 
 	(void)json_parse(&reader, decision.p, decision.n, &root, NULL);
-	bool allow = root && json_str_is(json_get(root, "behavior"), "allow");
-	json_open(&w, '{');
-	json_putf(&w, "type:'permission_response', request_id:'%s', subtype:'%s'", id, allow ? "success" : "error");
-	changed = root ? json_get(root, "updatedInput") : NULL;
+	bool allow = json_str_is(json_get(root, "behavior"), "allow");
+	json_putf(&w, "{type:'permission_response', request_id:'%s', subtype:'%s'", id, allow ? "success" : "error");
+	const struct json *changed = json_get(root, "updatedInput");
 	if (allow && json_is(changed, JSON_OBJECT))
 		json_putf(&w, "response:{updated_input:%.*s, permission_updates:[]}", STR_ARG(json_raw(changed)));
-	const char *why = root ? json_cstr(json_get(root, "message"), &a) : NULL;
+	const char *why = json_cstr(json_get(root, "message"), &a);
 	if (!allow)
 		json_kcstr(&w, "error", why && why[0] ? why : "The user said no.");
 	json_close(&w);
@@ -214,7 +204,6 @@ int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
 	struct pane *p = pane_of(to);
 
 	if (to->member->foreign) {
@@ -226,16 +215,8 @@ int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 		return 0;
 	}
 	mail_write(&text, m);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "mail");
-	json_kcstr(&w, "id", m->id);
-	json_kcstr(&w, "from", m->from);
-	json_kcstr(&w, "team", to->member->team);
-	if (m->about)
-		json_kcstr(&w, "about", m->about);
-	json_kbool(&w, "quiet", m->quiet);
-	json_kstr(&w, "text", buf_str(&text));
-	json_close(&w);
+	json_addf(&line, "{type:'mail', id:'%s', from:'%s', team:'%s', about?:'%s', quiet:!!%d, text:'%.*s'}", m->id,
+		  m->from, to->member->team, m->about, m->quiet, STR_ARG(buf_str(&text)));
 	if (mailbox_add(to, buf_str(&line), err) < 0)
 		return -(int)err->kind;
 	crash_point(mail_queued);

@@ -12,7 +12,6 @@ bool peer_send(struct tool_call *call);
 /* What a session has heard from others. A zeroed struct is empty. */
 struct peer_box {
 	struct map known; /* ids of messages */
-	bool learnt;      /* the transcript was searched for them */
 };
 
 enum peer_fate { PEER_TAKEN, PEER_KNOWN, PEER_REFUSED, PEER_INVALID };

@@ -6,6 +6,7 @@
 #include "agents/agent/context.h"
 #include "lib/base/crash.h"
 #include "lib/base/utf8.h"
+#include "lib/base/list.h"
 
 enum { LONGEST_RESULT = 4000, LONGEST_IDLE_SUMMARY = 200 };
 
@@ -32,12 +33,6 @@ static void write_initial_message(struct agent *a, struct buf *out)
 
 /* ---- hooks at the end of a run ------------------------------------------------------------------------------------ */
 
-static void put_member_fields(struct json_out *w, const struct agent *a)
-{
-	json_kcstr(w, "teammate_name", a->record->name);
-	json_kcstr(w, "team_name", a->record->member->team);
-}
-
 static void keep_working(struct agent *a, const char *event, const struct hook_outcome *outcome)
 {
 	if (a->stop_blocks++ >= MOST_STOP_BLOCKS)
@@ -62,18 +57,10 @@ static void on_idle_hooks(void *data, const struct hook_outcome *outcome)
 
 static int run_idle_hooks(struct agent *a)
 {
-	struct hook_event_spec spec = { .event = HOOK_TEAMMATE_IDLE };
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
-
-	if (!agent_has_hooks(a, &spec))
-		return 0;
-	json_open(&w, '{');
-	put_member_fields(&w, a);
-	json_close(&w);
-	spec.fields = buf_str(&fields);
-	a->hook_batch = agent_run_hooks(a, &spec, on_idle_hooks, a);
-	return STEP_TAKES_TIME;
+	a->hook_batch =
+		agent_run_hooksf(a, HOOK_TEAMMATE_IDLE, NULL, on_idle_hooks, a, "{teammate_name:'%s', team_name:'%s'}",
+				 a->record->name, a->record->member->team);
+	return a->hook_batch ? STEP_TAKES_TIME : 0;
 }
 
 static int run_task_hooks(struct agent *a);
@@ -97,18 +84,14 @@ static int run_task_hooks(struct agent *a)
 	struct hook_event_spec spec = { .event = HOOK_TASK_COMPLETED };
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
 	const char *task[3];
 
 	if (!a->tree->todo_dir || !agent_has_hooks(a, &spec) ||
 	    !a->tree->kit->task_at(a->tree->todo_dir, a->record->name, a->record->member->tasks_shown, &arena, task))
 		return run_idle_hooks(a);
-	json_open(&w, '{');
-	json_kcstr(&w, "task_id", task[0]);
-	json_kcstr(&w, "task_subject", task[1]);
-	json_kcstr(&w, "task_description", task[2]);
-	put_member_fields(&w, a);
-	json_close(&w);
+	json_addf(&fields,
+		  "{task_id:'%s', task_subject:'%s', task_description:'%s', teammate_name:'%s', team_name:'%s'}",
+		  task[0], task[1], task[2], a->record->name, a->record->member->team);
 	spec.fields = buf_str(&fields);
 	a->hook_batch = agent_run_hooks(a, &spec, on_task_hooks, a);
 	return STEP_TAKES_TIME;
@@ -122,27 +105,20 @@ static void decide_shutdown(struct agent *a)
 	struct team *t = a->tree->team;
 	AUTO_BUF struct buf tasks = { 0 };
 	AUTO_BUF struct buf text = { 0 };
-	struct json_out w = json_out(&text);
 	char time[ISO_TIME_LEN + 1];
 	struct err ignored = { 0 };
 
 	if (!t || !m->shutdown || query_wants_turn(&a->query) || a->leaves)
 		return;
-	unsigned at_it = a->tree->todo_dir ? a->tree->kit->tasks_of(&a->tree->main.env, r->name, &tasks) : 0;
 	id_iso_time(id_wall_ms(), time);
-	if (!at_it) {
+	if (!team_tasks_of(a->tree, r->name, &tasks)) {
 		a->leaves = true;
 		return;
 	}
 	const char *request = m->shutdown;
 	m->shutdown = NULL;
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "shutdown_rejected");
-	json_kcstr(&w, "requestId", request);
-	json_kcstr(&w, "from", r->name);
-	json_kcstr(&w, "reason", "it did not answer and owns tasks in progress");
-	json_kcstr(&w, "timestamp", time);
-	json_close(&w);
+	json_addf(&text, "{type:'shutdown_rejected', requestId:'%s', from:'%s', reason:'%s', timestamp:'%s'}", request,
+		  r->name, "it did not answer and owns tasks in progress", time);
 	AUTO_ARENA struct arena arena = { 0 };
 	struct mail mail = { .id = arena_printf(&arena, "%s.rejected", request),
 			     .from = r->name,
@@ -180,29 +156,21 @@ static void notify_idle(struct team *t, struct agent_record *r, bool again)
 	char time[ISO_TIME_LEN + 1];
 
 	id_iso_time(id_wall_ms(), time);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "idle_notification");
-	json_kcstr(&w, "from", r->name);
-	json_kcstr(&w, "timestamp", time);
-	json_kcstr(&w, "idleReason", m->failed ? "failed" : m->interrupted ? "interrupted" : "available");
-	if (m->said[0])
-		json_kstr(&w, "summary", utf8_cut(str_from(m->said), LONGEST_IDLE_SUMMARY));
+	json_putf(&w, "{type:'idle_notification', from:'%s', timestamp:'%s', idleReason:'%s', summary?:'%.*s'", r->name,
+		  time,
+		  m->failed        ? "failed"
+		  : m->interrupted ? "interrupted"
+				   : "available",
+		  STR_ARG(utf8_cut(str_from(m->said), LONGEST_IDLE_SUMMARY)));
 	if (m->completed[0])
 		json_putf(&w, "completedTaskId:'%s', completedStatus:'resolved'", m->completed);
-	if (m->failed && r->failure)
-		json_kcstr(&w, "failureReason", r->failure);
-	if (report.n)
-		json_kstr(&w, "result", utf8_cut(report, LONGEST_RESULT));
-	if (m->plan)
-		json_kcstr(&w, "waitingFor", "plan_approval");
-	if (r->tree->todo_dir && r->tree->kit->tasks_of(&r->tree->main.env, r->name, &tasks))
+	json_putf(&w, "failureReason?:'%s', result?:'%.*s', waitingFor?:'%s'", m->failed ? r->failure : NULL,
+		  STR_ARG(utf8_cut(report, LONGEST_RESULT)), m->plan ? "plan_approval" : NULL);
+	if (team_tasks_of(r->tree, r->name, &tasks))
 		json_kstr(&w, "ownedTasks", str_trim(buf_str(&tasks)));
 	buf_clear(&tasks);
-	if (r->tree->todo_dir)
-		(void)r->tree->kit->tasks_of(&r->tree->main.env, "", &tasks);
-	if (tasks.n)
-		json_kstr(&w, "claimable", str_trim(buf_str(&tasks)));
-	json_close(&w);
+	(void)team_tasks_of(r->tree, "", &tasks);
+	json_putf(&w, "claimable?:'%.*s'}", STR_ARG(str_trim(buf_str(&tasks))));
 	t->unheard = loud ? 0 : t->unheard + !m->told_lead;
 	(void)mail_put(t, NULL,
 		       &(struct mail){ .id = id,
@@ -298,13 +266,9 @@ static void member_works(struct agent *a)
 void team_tell_end(struct agent_record *r, const char *id, const char *text)
 {
 	AUTO_BUF struct buf object = { 0 };
-	struct json_out w = json_out(&object);
 	struct err ignored = { 0 };
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "teammate_terminated");
-	json_kcstr(&w, "message", text);
-	json_close(&w);
+	json_addf(&object, "{type:'teammate_terminated', message:'%s'}", text);
 	if (r->tree->team)
 		(void)mail_put(r->tree->team, NULL,
 			       &(struct mail){
@@ -329,15 +293,12 @@ static void member_job_begin(struct member_job *j, struct team *t, struct agent_
 /* False: the team is closed. */
 static bool member_job_over(struct member_job *j)
 {
-	for (struct member_job **at = j->team ? &j->team->jobs : NULL; at && *at; at = &(*at)->next) {
-		if (*at != j)
-			continue;
-		*at = j->next;
-		if (j->record->tree->on_idle)
-			j->record->tree->on_idle(j->record->tree);
-		return true;
-	}
-	return false;
+	if (!j->team)
+		return false;
+	list_drop(&j->team->jobs, j);
+	if (j->record->tree->on_idle)
+		j->record->tree->on_idle(j->record->tree);
+	return true;
 }
 
 void team_forget_jobs(struct team *t)
@@ -391,17 +352,16 @@ static void release_done(struct file_change *change, bool later, const struct er
 static void release_tasks(struct team *t, struct agent_record *r, bool asked)
 {
 	AUTO_BUF struct buf owned = { 0 };
-	struct task_release *x = xcalloc(1, sizeof *x);
+	struct task_release *x = xnew(struct task_release, .change = { .make = release_make, .done = release_done },
+				      .kit = r->tree->kit);
 
-	*x = (struct task_release){ .change = { .make = release_make, .done = release_done }, .kit = r->tree->kit };
 	member_job_begin(&x->job, t, r);
 	if (asked)
 		buf_addf(&x->end, "%s has shut down.", r->name);
 	else
 		buf_addf(&x->end, "%s %s%s%s.", r->name, end_state_info(r->state)->summary, r->failure ? ": " : "",
 			 r->failure ? r->failure : "");
-	if (r->tree->todo_dir)
-		(void)r->tree->kit->tasks_of(&r->tree->main.env, r->name, &owned);
+	(void)team_tasks_of(r->tree, r->name, &owned);
 	if (!owned.n) {
 		release_done(&x->change, false, &(struct err){ 0 });
 		return;
@@ -457,7 +417,6 @@ void team_assign(struct team *t, const char *owner, const struct todo_info *task
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
-	struct json_out w = json_out(&text);
 	struct agent_record *to = agent_tree_member(t->tree, str_from(owner));
 	char time[ISO_TIME_LEN + 1];
 	struct err ignored = { 0 };
@@ -475,14 +434,10 @@ void team_assign(struct team *t, const char *owner, const struct todo_info *task
 	if (!to || to->member->state == MEMBER_GONE)
 		return;
 	id_iso_time(id_wall_ms(), time);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "task_assignment");
-	json_kcstr(&w, "taskId", task->id);
-	json_kcstr(&w, "subject", task->subject);
-	json_kcstr(&w, "description", task->description);
-	json_kcstr(&w, "assignedBy", by);
-	json_kcstr(&w, "timestamp", time);
-	json_close(&w);
+	json_addf(
+		&text,
+		"{type:'task_assignment', taskId:'%s', subject:'%s', description:'%s', assignedBy:'%s', timestamp:'%s'}",
+		task->id, task->subject, task->description, by, time);
 	to->member->by_lead = to->member->by_lead || !strcmp(by, TEAM_LEAD);
 	(void)mail_put(t, to,
 		       &(struct mail){ .id = arena_printf(&a, "%s.%s.%s.%s", t->name, task->id, owner, change),
@@ -507,8 +462,8 @@ static bool owes_tasks(const struct agent_record *r)
 {
 	AUTO_BUF struct buf tasks = { 0 };
 
-	if (r->tree->todo_dir && agent_tree_member(r->tree, str_from(r->name)) == r)
-		(void)r->tree->kit->tasks_of(&r->tree->main.env, r->name, &tasks);
+	if (agent_tree_member(r->tree, str_from(r->name)) == r)
+		(void)team_tasks_of(r->tree, r->name, &tasks);
 	return tasks.n;
 }
 
@@ -648,27 +603,14 @@ static void answer_spawned(struct tool_call *call, const struct agent_record *r)
 	buf_addstr(out,
 		   "It works now and reports by itself: its messages come to you, there is no need to wait or ask. You "
 		   "may end your turn.");
-	json_open(&w, '{');
-	json_kcstr(&w, "status", "teammate_spawned");
-	json_kcstr(&w, "prompt", r->prompt);
-	json_kcstr(&w, "agentId", r->id);
-	if (r->model)
-		json_kcstr(&w, "resolvedModel", r->model);
-	AUTO_ARENA struct arena a = { 0 };
-	json_kcstr(&w, "teammate_id", arena_printf(&a, "%s@%s", r->name, m->team));
-	json_kcstr(&w, "agent_id", r->id);
-	json_kcstr(&w, "agent_type", r->type);
-	if (r->model)
-		json_kcstr(&w, "model", r->model);
-	json_kcstr(&w, "name", r->name);
-	json_kcstr(&w, "color", m->color);
-	json_kcstr(&w, "tmux_session_name", m->in_pane ? "current" : "in-process");
-	json_kcstr(&w, "tmux_window_name", m->in_pane ? "current" : "in-process");
-	json_kcstr(&w, "tmux_pane_id", m->in_pane ? m->pane : "in-process");
-	json_kcstr(&w, "team_name", m->team);
-	json_kbool(&w, "is_splitpane", m->in_pane);
-	json_kbool(&w, "plan_mode_required", m->plan_required);
-	json_close(&w);
+	const char *window = m->in_pane ? "current" : "in-process";
+	json_putf(&w, "{status:'teammate_spawned', prompt:'%s', agentId:'%s', resolvedModel?:'%s', teammate_id:'%s'",
+		  r->prompt, r->id, r->model, arena_printf(&call->arena, "%s@%s", r->name, m->team));
+	json_putf(&w, "agent_id:'%s', agent_type:'%s', model?:'%s', name:'%s', color:'%s'", r->id, r->type, r->model,
+		  r->name, m->color);
+	json_putf(&w, "tmux_session_name:'%s', tmux_window_name:'%s', tmux_pane_id:'%s', team_name:'%s'", window,
+		  window, m->in_pane ? m->pane : window, m->team);
+	json_putf(&w, "is_splitpane:!!%d, plan_mode_required:!!%d}", m->in_pane, m->plan_required);
 	tool_call_end(call, false);
 }
 

@@ -26,9 +26,7 @@ static struct json_out answer_open(struct sending *s, bool success, struct str m
 {
 	struct json_out w = json_out(&s->call->result);
 
-	json_open(&w, '{');
-	json_kbool(&w, "success", success);
-	json_kstr(&w, "message", message);
+	json_putf(&w, "{success:!!%d, message:'%.*s'", success, STR_ARG(message));
 	return w;
 }
 
@@ -51,9 +49,7 @@ static void answer_request(struct sending *s, struct str message, const char *re
 {
 	struct json_out w = answer_open(s, true, message);
 
-	json_kcstr(&w, "request_id", request_id);
-	if (target)
-		json_kcstr(&w, "target", target);
+	json_putf(&w, "request_id:'%s', target?:'%s'", request_id, target);
 	answer_close(s, &w);
 }
 
@@ -64,17 +60,9 @@ static const char *color_of(const struct agent *a)
 
 static void put_routing(struct json_out *w, const struct sending *s, const char *target, const char *target_color)
 {
-	json_key(w, "routing");
-	json_open(w, '{');
-	json_kcstr(w, "sender", team_name_of(s->from));
-	if (color_of(s->from))
-		json_kcstr(w, "senderColor", color_of(s->from));
-	json_kcstr(w, "target", target);
-	if (target_color)
-		json_kcstr(w, "targetColor", target_color);
-	json_kstr(w, "summary", s->summary);
-	json_kstr(w, "content", s->text);
-	json_close(w);
+	json_putf(w, "routing:{sender:'%s', senderColor?:'%s', target:'%s', targetColor?:'%s'", team_name_of(s->from),
+		  color_of(s->from), target, target_color);
+	json_putf(w, "summary:'%.*s', content:'%.*s'}", STR_ARG(s->summary), STR_ARG(s->text));
 }
 
 static void answer_sent(struct sending *s, const struct agent_record *to, const char *msg_id, bool resumed)
@@ -88,13 +76,8 @@ static void answer_sent(struct sending *s, const struct agent_record *to, const 
 
 	json_kcstr(&w, "msg_id", msg_id);
 	put_routing(&w, s, arena_printf(a, "@%s", name), to ? to->member->color : NULL);
-	if (resumed) {
-		json_key(&w, "pin");
-		json_open(&w, '{');
-		json_kcstr(&w, "id", to->id);
-		json_kcstr(&w, "name", name);
-		json_close(&w);
-	}
+	if (resumed)
+		json_putf(&w, "pin:{id:'%s', name:'%s'}", to->id, name);
 	answer_close(s, &w);
 }
 
@@ -223,11 +206,7 @@ static struct json_out open_object(struct buf *out, const char *type, const char
 {
 	struct json_out w = json_out(out);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", type);
-	json_kcstr(&w, "requestId", request_id);
-	if (from)
-		json_kcstr(&w, "from", from);
+	json_putf(&w, "{type:'%s', requestId:'%s', from?:'%s'", type, request_id, from);
 	return w;
 }
 
@@ -236,8 +215,7 @@ static void close_object(struct json_out *w)
 	char time[ISO_TIME_LEN + 1];
 
 	id_iso_time(id_wall_ms(), time);
-	json_kcstr(w, "timestamp", time);
-	json_close(w);
+	json_putf(w, "timestamp:'%s'}", time);
 }
 
 /* ---- members of other programs ----------------------------------------------------------------------------------------- */
@@ -304,8 +282,7 @@ static void send_foreign(struct sending *s, struct str name)
 		struct json_out o = open_object(&text, "shutdown_request", id, TEAM_LEAD);
 		if (to) /* in a pane: its answer ends it */
 			to->member->shutdown = arena_strdup(&to->arena, id);
-		if (reason.n)
-			json_kstr(&o, "reason", reason);
+		json_putf(&o, "reason?:'%.*s'", STR_ARG(reason));
 		close_object(&o);
 		f->s.text = arena_str(a, buf_str(&text));
 	}
@@ -336,8 +313,7 @@ static void ask_shutdown(struct sending *s, struct agent_record *to)
 		answer_failure(s, arena_printf(a, "%s is gone already.", to->name));
 		return;
 	}
-	if (to->tree->todo_dir)
-		to->tree->kit->tasks_of(&to->tree->main.env, to->name, &tasks);
+	(void)team_tasks_of(to->tree, to->name, &tasks);
 	bool open = m->shutdown != NULL;
 	const char *id =
 		open ? m->shutdown : arena_printf(&to->arena, "shutdown-%" PRId64 "@%s", id_wall_ms(), to->name);
@@ -353,8 +329,7 @@ static void ask_shutdown(struct sending *s, struct agent_record *to)
 		}
 	} else if (!open || s->call->again) {
 		struct json_out w = open_object(&text, "shutdown_request", id, TEAM_LEAD);
-		if (reason.n)
-			json_kstr(&w, "reason", reason);
+		json_putf(&w, "reason?:'%.*s'", STR_ARG(reason));
 		close_object(&w);
 		buf_addf(&text,
 			 "\nTo agree, call SendMessage with to: \"%s\" and message: {\"type\":\"shutdown_response\","
@@ -381,12 +356,11 @@ static void answer_shutdown(struct sending *s, const char *request)
 	struct err err = { 0 };
 
 	struct json_out w = open_object(&text, approve ? "shutdown_approved" : "shutdown_rejected", request, r->name);
-	if (!approve)
+	if (approve)
+		json_putf(&w, "paneId:'%s', backendType:'%s'", m->in_pane ? m->pane : "in-process",
+			  m->in_pane ? "tmux" : "in-process");
+	else
 		json_kcstr(&w, "reason", reason ? reason : "");
-	if (approve) {
-		json_kcstr(&w, "paneId", m->in_pane ? m->pane : "in-process");
-		json_kcstr(&w, "backendType", m->in_pane ? "tmux" : "in-process");
-	}
 	close_object(&w);
 	if (put_object(s, NULL, arena_printf(a, "%s.%s", request, approve ? "approved" : "rejected"), buf_str(&text),
 		       &err) < 0) {
@@ -470,8 +444,7 @@ int team_put_plan(struct agent_record *r, const char *call_id, const char *path,
 		before ? before
 		       : arena_printf(&r->arena, "plan_approval-%" PRId64 "@%s@%s", id_wall_ms(), r->name, t->name);
 	struct json_out w = open_object(&text, "plan_approval_request", id, r->name);
-	json_kcstr(&w, "planFilePath", path);
-	json_kstr(&w, "planContent", utf8_cut(plan, LONGEST_PLAN));
+	json_putf(&w, "planFilePath:'%s', planContent:'%.*s'", path, STR_ARG(utf8_cut(plan, LONGEST_PLAN)));
 	close_object(&w);
 	buf_addf(&text,
 		 "\nTo answer, call SendMessage with to: \"%s\" and message: {\"type\":\"plan_approval_response\","
@@ -490,6 +463,22 @@ int team_put_plan(struct agent_record *r, const char *call_id, const char *path,
 	crash_point(plan_sent);
 	m->told_lead = true;
 	return 0;
+}
+
+void team_answer_planned(struct agent *a, struct tool_call *call, struct str plan, const char *request)
+{
+	const char *path = plan_path(a);
+
+	json_addf(&call->result_json,
+		  "{plan:'%.*s', isAgent:true, filePath:'%s', awaitingLeaderApproval:true, requestId:'%s'}",
+		  STR_ARG(plan), path, request);
+	buf_addf(
+		&call->result,
+		"The plan was submitted to the lead and is kept in %s. Nothing can be changed before the lead approves it; "
+		"you are woken by the answer.\nRequest ID: %s",
+		path, request);
+	query_halt(&a->query, STR("a plan waits for approval"));
+	tool_call_end(call, false);
 }
 
 bool team_plan(struct agent *from, struct tool_call *call)
@@ -512,21 +501,7 @@ bool team_plan(struct agent *from, struct tool_call *call)
 		tool_call_fail(call, "The plan could not be sent to the lead: %s", err.text);
 		return true;
 	}
-	struct json_out out = json_out(&call->result_json);
-	json_open(&out, '{');
-	json_kstr(&out, "plan", given);
-	json_kbool(&out, "isAgent", true);
-	json_kcstr(&out, "filePath", plan_path(from));
-	json_kbool(&out, "awaitingLeaderApproval", true);
-	json_kcstr(&out, "requestId", m->plan);
-	json_close(&out);
-	buf_addf(
-		&call->result,
-		"The plan was submitted to the lead and is kept in %s. Nothing can be changed before the lead approves it; "
-		"you are woken by the answer.\nRequest ID: %s",
-		plan_path(from), m->plan);
-	query_halt(&from->query, STR("a plan waits for approval"));
-	tool_call_end(call, false);
+	team_answer_planned(from, call, given, m->plan);
 	return true;
 }
 
@@ -591,9 +566,8 @@ static bool read_call(struct sending *s)
 	const struct json *root;
 	if (!s->object && str_starts(text, STR("{")) && json_parse(&s->reader, text.p, text.n, &root, NULL) == 0) {
 		/* A text that holds exactly one such object is taken as the object. */
-		const struct json *type = json_get(root, "type");
-		if (json_str_is(type, "shutdown_request") || json_str_is(type, "shutdown_response") ||
-		    json_str_is(type, "plan_approval_response"))
+		struct str type = json_str(json_get(root, "type"), &call->arena);
+		if (str_is_one_of(type, "shutdown_request|shutdown_response|plan_approval_response"))
 			s->object = root;
 	}
 	s->summary = utf8_cut(str_trim(json_str(json_get(call->input, "summary"), &call->arena)), LONGEST_SUMMARY);

@@ -37,6 +37,11 @@ unsigned team_count(const struct team *t, bool working)
 	return n;
 }
 
+unsigned team_tasks_of(const struct agent_tree *t, const char *owner, struct buf *out)
+{
+	return t->todo_dir ? t->kit->tasks_of(&t->main.env, owner, out) : 0;
+}
+
 void team_describe(const struct team *t, struct buf *out)
 {
 	for (const struct agent_record *r = t->tree->records; r; r = r->next) {
@@ -57,7 +62,7 @@ static void add_owned(struct buf *out, const struct agent_tree *tree, const char
 {
 	AUTO_BUF struct buf tasks = { 0 };
 
-	if (!tree->todo_dir || !tree->kit->tasks_of(&tree->main.env, name, &tasks))
+	if (!team_tasks_of(tree, name, &tasks))
 		return;
 	for (struct str rest = str_trim(buf_str(&tasks)); rest.p;) {
 		struct str line = str_cut(&rest, '\n'), number = str_cut(&line, ' ');
@@ -122,7 +127,7 @@ void team_remind(const struct agent *a, struct buf *out)
 		return;
 	buf_addf(out, "Your name is %s, in team %s. Its members:\n", team_name_of(a), t->name);
 	team_describe(t, out);
-	if (tree->todo_dir && tree->kit->tasks_of(&tree->main.env, team_name_of(a), out))
+	if (team_tasks_of(tree, team_name_of(a), out))
 		buf_addstr(out, "Those are your own tasks.\n");
 }
 
@@ -266,18 +271,9 @@ static struct team *team_open(struct agent_tree *tree, const char *name, bool im
 static int record_team(struct team *t, const char *operation, struct err *err)
 {
 	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "name", t->name);
-	if (t->description)
-		json_kcstr(&w, "description", t->description);
-	json_ki64(&w, "createdAt", t->created_ms);
-	if (t->agent_type)
-		json_kcstr(&w, "agentType", t->agent_type);
-	if (t->implicit)
-		json_kbool(&w, "implicit", true);
-	json_close(&w);
+	json_addf(&fields, "{name:'%s', description?:'%s', createdAt:%lld, agentType?:'%s', implicit?:!!%d}", t->name,
+		  t->description, (long long)t->created_ms, t->agent_type, t->implicit);
 	return recorder_team(&t->tree->main.recorder, operation, buf_str(&fields), err);
 }
 
@@ -319,8 +315,8 @@ int team_create(struct agent_tree *tree, const char *name, const char *descripti
 	struct team *t = team_open(tree, name, implicit);
 	if (todos && tree->todo_dir) /* its tasks move along; a list of the new name that is there already stays */
 		(void)rename(todos, tree->todo_dir);
-	t->description = description ? arena_strdup(&t->arena, description) : NULL;
-	t->agent_type = agent_type ? arena_strdup(&t->arena, agent_type) : NULL;
+	t->description = arena_strdup(&t->arena, description);
+	t->agent_type = arena_strdup(&t->arena, agent_type);
 	t->created_ms = id_wall_ms();
 	if (record_team(t, old ? "rename" : "create", err) < 0) {
 		team_files_close(t->files, false);
@@ -386,8 +382,7 @@ static bool is_active(const struct team *t, const struct agent_record *r)
 		return false;
 	if (m->state != MEMBER_IDLE && m->state != MEMBER_PARKED)
 		return true;
-	if (t->tree->todo_dir)
-		t->tree->kit->tasks_of(&t->tree->main.env, r->name, &tasks);
+	(void)team_tasks_of(t->tree, r->name, &tasks);
 	return tasks.n > 0;
 }
 
@@ -498,8 +493,7 @@ bool team_wind_up(struct agent_tree *tree)
 			"work now: members that stay idle are shut down after it, without being asked.\n",
 			t->name);
 		team_describe(t, &text);
-		if (tree->todo_dir)
-			tree->kit->tasks_of(&tree->main.env, NULL, &tasks);
+		(void)team_tasks_of(tree, NULL, &tasks);
 		if (tasks.n)
 			buf_addf(&text, "Open tasks:\n%s", tasks.p);
 		buf_addstr(&text, "</system-reminder>");
@@ -521,13 +515,9 @@ bool team_wind_up(struct agent_tree *tree)
 
 static bool is_reserved(struct str name)
 {
-	static const char *const words[] = { "main", TEAM_LEAD, "user", "system" };
 	size_t n = name.n;
 
-	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (str_is_nocase(name, words[i]))
-			return true;
-	if (id_is_agent(name))
+	if (str_is_one_of_nocase(name, "main|" TEAM_LEAD "|user|system") || id_is_agent(name))
 		return true;
 	return n > 18 && name.p[0] == 'a' && name.p[n - 17] == '-' &&
 	       strspn(name.p + n - 16, "0123456789abcdef") >= 16; /* a<name>-<16 hexadecimal digits> */

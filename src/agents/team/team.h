@@ -53,8 +53,10 @@ bool team_admit(struct agent *parent, struct spawn_request *request, const char 
 		struct agent_member *ret_member, struct arena *a, struct buf *note, struct buf *why);
 void team_limit_idle(struct team *t); /* one more is idle now */
 bool team_is_lead(const struct agent *a);
-const char *team_name_of(const struct agent *a);           /* as its messages say it */
-unsigned team_count(const struct team *t, bool working);   /* members that are not gone; or those that work */
+const char *team_name_of(const struct agent *a);         /* as its messages say it */
+unsigned team_count(const struct team *t, bool working); /* members that are not gone; or those that work */
+/* Adds the open tasks of an owner, a line each ("": of none; NULL: all); returns how many are in progress. */
+unsigned team_tasks_of(const struct agent_tree *t, const char *owner, struct buf *out);
 void team_describe(const struct team *t, struct buf *out); /* roster with states, a line each */
 void team_list_agents(const struct agent_tree *tree,
 		      struct buf *out);                    /* of a session with a team or without: ListAgents */
@@ -84,6 +86,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 void mail_learn(struct team *t,
 		const struct agent_record *to);         /* ids that are in the receiver's transcript count as sent */
 void mail_learn_ids(const char *path, struct map *ids); /* of texts that were queued in a transcript */
+void mail_learn_told(const struct agent_record *to, struct map *ids);   /* of what its record has */
 void mail_learn_record(const struct agent_record *to, struct map *ids); /* of all that it got */
 void mail_write(struct buf *out, const struct mail *m);                 /* as a model sees it */
 void mail_add_attribute(struct buf *out, const char *name, struct str value);
@@ -96,6 +99,8 @@ bool team_send(struct tool_call *call);
 /* A plan for the lead, on disk there when it returns; the open request is in r->member->plan. */
 int team_put_plan(struct agent_record *r, const char *call_id, const char *path, struct str plan, struct err *err);
 bool team_plan(struct agent *a, struct tool_call *call); /* ExitPlanMode of a member whose plan the lead approves */
+/* Ends the call: the plan lies at the lead, and the agent waits. */
+void team_answer_planned(struct agent *a, struct tool_call *call, struct str plan, const char *request);
 
 /* ---- run_end.c ------------------------------------------------------------------------------------------------- */
 

@@ -63,15 +63,11 @@ static int put_pretty_text(struct buf *out, struct str text, struct err *err)
 /* Members of theirs that ours does not have */
 static void put_unknown(struct json_out *w, const struct json *ours, const struct json *theirs, struct arena *a)
 {
-	static const char *const own[] = { "leadProcess", "isActive", "mode",
-					   "description" }; /* we know when they are not there */
+	static const char own[] = "leadProcess|isActive|mode|description"; /* we know when they are not there */
 
 	for (struct json_member m = json_members(theirs); m.key; m = json_member_next(theirs, m)) {
 		struct str key = json_str(m.key, a);
-		bool known = json_get_str(ours, key) != NULL;
-		for (size_t i = 0; i < COUNT_OF(own); i++)
-			known = known || str_is(key, own[i]);
-		if (known || json_get_str(theirs, key) != m.value)
+		if (json_get_str(ours, key) || str_is_one_of(key, own) || json_get_str(theirs, key) != m.value)
 			continue;
 		json_key_str(w, key);
 		json_put_raw(w, json_raw(m.value));
@@ -222,7 +218,7 @@ int inbox_mirror(struct buf *out, struct str inbox, struct str mine, struct err 
 	const struct json *root = NULL, *list;
 
 	if (str_trim(inbox).n && (json_parse(&reader, inbox.p, inbox.n, &root, err) < 0 || !json_is(root, JSON_ARRAY)))
-		return err_set(err, ERR_PARSE, "the inbox is no JSON array");
+		return err_set(err, ERR_PARSE, "the inbox is not a JSON array");
 	if (json_parse(&own, mine.p, mine.n, &list, err) < 0)
 		return -(int)err->kind;
 	json_open(&w, '[');
@@ -343,7 +339,7 @@ int inbox_add(struct buf *out, struct str inbox, const char *id, struct str entr
 	const struct json *root = NULL;
 
 	if (str_trim(inbox).n && (json_parse(&reader, inbox.p, inbox.n, &root, err) < 0 || !json_is(root, JSON_ARRAY)))
-		return err_set(err, ERR_PARSE, "the inbox is no JSON array");
+		return err_set(err, ERR_PARSE, "the inbox is not a JSON array");
 	json_open(&w, '[');
 	for (const struct json *e = root ? json_first(root) : NULL; e; e = json_next(root, e)) {
 		if (json_is(e, JSON_OBJECT) && json_str_is(json_get(e, "msg_id"), id))

@@ -460,9 +460,7 @@ void worktree_pool_free(struct worktree_pool *pool)
 		return;
 	assert(!pool->active && !pool->waiting && !pool->sweeps);
 	kick_cancel(&pool->kick);
-	while (pool->repos) {
-		struct worktree_repo *repo = pool->repos;
-		pool->repos = repo->next;
+	for (struct worktree_repo *repo; (repo = list_pop(&pool->repos));) {
 		for (size_t i = 0; i < repo->spare_count; i++)
 			worktree_free(repo->spare[i]);
 		close(repo->lock_fd);

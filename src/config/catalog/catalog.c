@@ -333,9 +333,9 @@ void catalog_refresh_once(struct catalog *c, struct loop *loop)
 {
 	uint64_t turn = loop_turn(loop);
 
-	if (!c || c->looked_turn == turn)
+	if (!c || c->refreshed_turn == turn)
 		return;
-	c->looked_turn = turn;
+	c->refreshed_turn = turn;
 	catalog_refresh(c);
 }
 

@@ -207,7 +207,7 @@ struct catalog {
 	struct map inodes;                 /* of this scan: see `once` */
 	struct buf text;                   /* of the file that is being read */
 	bool changed;
-	uint64_t looked_turn; /* of the loop, when catalog_refresh_once() looked last; 0: never */
+	uint64_t refreshed_turn; /* of the loop, when catalog_refresh_once() looked last; 0: never */
 };
 
 /* Copies the sources. -ERR_USAGE if a place of the command line (PLACE_OWN, SOURCE_FLAG) cannot be read. Another one, or one that

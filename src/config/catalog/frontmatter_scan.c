@@ -70,11 +70,9 @@ struct str fm_trim(struct str s)
  * colons in it, which must not be taken for fields. */
 
 /* Words that begin a line of dialogue or explanation in descriptions, and name no field that is known. */
-static const char *const prose[] = {
-	"user",  "assistant", "human",    "system",    "context",  "example",   "examples", "commentary", "note",
-	"notes", "tip",       "warning",  "result",    "question", "important", "answer",   "response",   "reasoning",
-	"e.g",   "i.e",       "scenario", "situation", "http",     "https",     "mailto",
-};
+static const char prose[] =
+	"user|assistant|human|system|context|example|examples|commentary|note|notes|tip|warning|result|"
+	"question|important|answer|response|reasoning|e.g|i.e|scenario|situation|http|https|mailto";
 
 static struct str skip_blanks(struct str s)
 {
@@ -117,9 +115,8 @@ bool fm_key(struct str line, const struct definition_field *known, struct fm_key
 	bool apart = !rest.n || fm_blank(rest.p[0]) || str_starts(rest, STR("\xc2\xa0"));
 	if (!flags && (!apart || word.p[0] < 'a' || word.p[0] > 'z'))
 		return false;
-	for (size_t i = 0; !flags && i < COUNT_OF(prose); i++)
-		if (str_is_nocase(word, prose[i]))
-			return false;
+	if (!flags && str_is_one_of_nocase(word, prose))
+		return false;
 	*ret = (struct fm_key){ word, flags, skip_blanks(rest) };
 	return true;
 }

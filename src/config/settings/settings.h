@@ -93,7 +93,7 @@ typedef void settings_var_fn(void *data, const struct settings_var *var);
 void settings_env_each(const struct settings *s, enum env_trust trust, settings_var_fn *fn, void *data);
 /* The value that counts, or NULL. Borrowed. */
 const char *settings_getenv(const struct settings *s, enum env_trust trust, const char *name);
-bool env_is_on(const char *variable); /* set to anything but "", "0" and "false" in any case */
+bool env_is_on(const char *value); /* a switch is on with anything but NULL, "", "0" and "false" in any case */
 /* Variables that select the program to run, the code it loads, where keys are sent, or a protection of the user. */
 bool env_is_dangerous(struct str name);
 bool env_is_harmless(struct str name);

@@ -3,11 +3,9 @@
 #include "lib/base/map.h"
 #include "config/settings/settings_int.h"
 
-bool env_is_on(const char *variable)
+bool env_is_on(const char *value)
 {
-	struct str value = str_from(getenv(variable));
-
-	return value.n && !str_is(value, "0") && !str_is_nocase(value, "false");
+	return value && value[0] && strcmp(value, "0") != 0 && !str_is_nocase(str_from(value), "false");
 }
 
 /* Grouped by effect */
@@ -88,16 +86,14 @@ bool env_is_secret(struct str name)
 /* A URL with a password in it, a private key, or a token of a well-known form. */
 static bool value_is_secret(const char *value)
 {
-	static const char *const begins[] = { "sk-",   "sk_live_",    "rk_live_", "ghp_",   "gho_",
-					      "ghs_",  "github_pat_", "glpat-",   "xoxb-",  "xoxp-",
-					      "xapp-", "hf_",         "npm_",     "AKIA",   "ASIA",
-					      "AIza",  "eyJ",         "Bearer ",  "Basic ", "-----BEGIN" };
+	static const char begins[] =
+		"sk-|sk_live_|rk_live_|ghp_|gho_|ghs_|github_pat_|glpat-|xoxb-|xoxp-|xapp-|hf_|npm_|"
+		"AKIA|ASIA|AIza|eyJ|Bearer |Basic |-----BEGIN";
 	const char *host = strstr(value, "://");
 	const char *at = host ? memchr(host + 3, '@', strcspn(host + 3, "/?# ")) : NULL;
 
-	for (size_t i = 0; i < COUNT_OF(begins); i++)
-		if (str_starts(str_from(value), str_from(begins[i])))
-			return true;
+	if (str_starts_with_one_of(str_from(value), begins))
+		return true;
 	return at && memchr(host + 3, ':', (size_t)(at - host - 3));
 }
 

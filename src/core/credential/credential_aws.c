@@ -6,6 +6,7 @@
 #include "core/credential/sigv4.h"
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
+#include "lib/base/base64.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"
 
@@ -225,22 +226,14 @@ static bool ask_container(struct credential *c)
 	const char *file = credential_env(c, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
 	const char *given = credential_env(c, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
 	/* Plain http only to the hosts that containers have: a token must not leave the machine in the clear. */
-	static const char *const hosts[] = { "https://",
-					     "http://127.",
-					     "http://localhost",
-					     "http://[::1]",
-					     "http://169.254.170.2",
-					     "http://169.254.170.23",
-					     "http://[fd00:ec2::23]" };
+	static const char hosts[] = "https://|http://127.|http://localhost|http://[::1]|http://169.254.170.2|"
+				    "http://169.254.170.23|http://[fd00:ec2::23]";
 	struct err err = { 0 };
-	bool allowed = false;
 
 	if (!full && !relative)
 		return false;
 	const char *url = relative ? arena_printf(&a, "http://169.254.170.2%s", relative) : full;
-	for (size_t i = 0; i < COUNT_OF(hosts); i++)
-		allowed = allowed || str_starts(str_from(url), str_from(hosts[i]));
-	if (!allowed) {
+	if (!str_starts_with_one_of(str_from(url), hosts)) {
 		credential_failed(
 			c,
 			"AWS_CONTAINER_CREDENTIALS_FULL_URI may use http only for loopback and the container's host");
@@ -399,21 +392,6 @@ const struct credential_ops credential_aws_ops = { .fetch = aws_fetch, .sign = a
 
 /* Canonical request, text to sign, signature. */
 
-void percent_encode(struct buf *out, struct str text, const char *kept)
-{
-	size_t from = 0;
-
-	for (size_t i = 0; i < text.n; i++) {
-		char c = text.p[i];
-		if (char_is_alnum(c) || char_in(c, "-._~") || char_in(c, kept))
-			continue;
-		buf_add(out, text.p + from, i - from);
-		buf_addf(out, "%%%02X", (unsigned char)c);
-		from = i + 1;
-	}
-	buf_add(out, text.p + from, text.n - from);
-}
-
 /* Without empty segments, "." and "..", each segment encoded. */
 static void add_path(struct arena *a, struct buf *out, const char *path, bool raw)
 {
@@ -468,23 +446,10 @@ static int compare_pairs(const void *a, const void *b)
 /* Decodes first, so that text which is encoded already is not encoded twice. */
 static struct str reencoded(struct arena *a, struct str text)
 {
-	static const char hex[] = "0123456789abcdefABCDEF";
 	AUTO_BUF struct buf plain = { 0 };
 	AUTO_BUF struct buf out = { 0 };
 
-	for (size_t i = 0; i < text.n; i++) {
-		if (text.p[i] == '%' && i + 2 < text.n && char_in(text.p[i + 1], hex) && char_in(text.p[i + 2], hex)) {
-			unsigned byte = 0;
-			for (size_t k = 1; k <= 2; k++) {
-				char c = text.p[i + k];
-				byte = byte * 16 + (unsigned)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
-			}
-			buf_addch(&plain, (char)byte);
-			i += 2;
-		} else {
-			buf_addch(&plain, text.p[i]);
-		}
-	}
+	percent_decode(&plain, text);
 	percent_encode(&out, buf_str(&plain), "");
 	return arena_str(a, buf_str(&out));
 }

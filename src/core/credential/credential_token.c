@@ -62,15 +62,6 @@ static void ask_for_token(struct credential *c, const char *uri, const struct bu
 
 /* ---- Google ---------------------------------------------------------------------------------------------------- */
 
-static void add_base64url(struct buf *out, struct str bytes)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	base64_add(&text, bytes);
-	for (size_t i = 0; i < text.n && text.p[i] != '='; i++)
-		buf_addch(out, text.p[i] == '+' ? '-' : text.p[i] == '/' ? '_' : text.p[i]);
-}
-
 static bool add_signature(struct buf *out, const char *pem, struct str text)
 {
 	char no_password[] = ""; /* NULL would ask for one at the terminal */
@@ -83,7 +74,7 @@ static bool add_signature(struct buf *out, const char *pem, struct str text)
 	bool good = key && context && EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key) == 1 &&
 		    EVP_DigestSign(context, signature, &n, (const unsigned char *)text.p, text.n) == 1;
 	if (good)
-		add_base64url(out, (struct str){ (char *)signature, n });
+		base64url_add(out, (struct str){ (char *)signature, n });
 	EVP_MD_CTX_free(context);
 	EVP_PKEY_free(key);
 	BIO_free(bio);
@@ -99,24 +90,16 @@ static void ask_as_service(struct credential *c, const struct json *file, struct
 	long long now_s = id_wall_ms() / 1000;
 
 	uri = uri ? uri : GOOGLE_TOKEN_URI;
-	buf_addstr(&text, "{\"alg\":\"RS256\",\"typ\":\"JWT\"");
-	if (json_get(file, "private_key_id")) {
-		buf_addstr(&text, ",\"kid\":");
-		json_add_quoted(&text, json_str(json_get(file, "private_key_id"), a));
-	}
-	buf_addch(&text, '}');
-	add_base64url(&jwt, buf_str(&text));
+	json_addf(&text, "{alg:'RS256', typ:'JWT', kid?:%.*s}", JSON_ARG(json_get(file, "private_key_id")));
+	base64url_add(&jwt, buf_str(&text));
 	buf_clear(&text);
-	buf_addstr(&text, "{\"iss\":");
-	json_add_quoted(&text, json_str(json_get(file, "client_email"), a));
-	buf_addstr(&text, ",\"scope\":\"https://www.googleapis.com/auth/cloud-platform\",\"aud\":");
-	json_add_quoted(&text, str_from(uri));
-	buf_addf(&text, ",\"iat\":%lld,\"exp\":%lld}", now_s, now_s + TOKEN_LIFE_S);
+	json_addf(&text,
+		  "{iss:'%.*s', scope:'https://www.googleapis.com/auth/cloud-platform', aud:'%s', iat:%lld, exp:%lld}",
+		  STR_ARG(json_str(json_get(file, "client_email"), a)), uri, now_s, now_s + TOKEN_LIFE_S);
 	buf_addch(&jwt, '.');
-	add_base64url(&jwt, buf_str(&text));
-	struct str signed_text = buf_str(&jwt);
+	base64url_add(&jwt, buf_str(&text));
 	AUTO_BUF struct buf signature = { 0 };
-	if (!key || !add_signature(&signature, key, signed_text)) {
+	if (!key || !add_signature(&signature, key, buf_str(&jwt))) {
 		credential_failed(c, "the service account's private key cannot sign");
 		return;
 	}

@@ -44,7 +44,7 @@ void body_init(struct body *b, struct head *head, const struct transcript *t, ui
 
 void body_remind(struct body *b, struct str block)
 {
-	if (!block.n || !b->count || transcript_block(b->transcript, b->count - 1).role != ROLE_USER)
+	if (!block.n || !b->count || transcript_role(b->transcript, b->count - 1) != ROLE_USER)
 		return;
 	b->reminder = block;
 	b->size += block.n;
@@ -69,7 +69,7 @@ static struct str part_text(const struct body *b)
 	case BODY_PACKED:
 		return (struct str){ t->packed_chunks[b->at]->bytes, t->packed_chunks[b->at]->len };
 	case BODY_OPENING:
-		return role_opening(b->role, transcript_block(t, b->at).role);
+		return role_opening(b->role, transcript_role(t, b->at));
 	case BODY_BLOCK:
 		return transcript_block(t, b->at).json;
 	case BODY_REMINDER:
@@ -115,7 +115,7 @@ static void body_enter_block(struct body *b, uint32_t i)
 			s = NULL;
 		}
 		bool whole = s && s->before == i && b->sent == i && is_sent(b, s->origin);
-		if (!whole && !is_sent(b, transcript_block(t, i).origin))
+		if (!whole && b->origin && !is_sent(b, transcript_block(t, i).origin))
 			continue;
 		b->part = whole ? BODY_PACKED : BODY_OPENING;
 		b->at = whole ? b->chunk : i;
@@ -135,12 +135,12 @@ static void body_next_part(struct body *b)
 		return;
 	case BODY_PACKED:
 		b->sent = t->packed_chunks[b->at]->before + t->packed_chunks[b->at]->count;
-		b->role = (int)transcript_block(t, b->sent - 1).role;
+		b->role = (int)transcript_role(t, b->sent - 1);
 		body_enter_block(b, b->sent);
 		return;
 	case BODY_BLOCK:
 		b->sent = b->at + 1;
-		b->role = (int)transcript_block(t, b->at).role;
+		b->role = (int)transcript_role(t, b->at);
 		body_enter_block(b, b->sent);
 		return;
 	case BODY_HEAD:
@@ -154,15 +154,33 @@ static void body_next_part(struct body *b)
 	}
 }
 
+static bool is_all_sent(const struct body *b)
+{
+	const struct transcript *t = b->transcript;
+
+	for (uint32_t i = 0; i < t->packed_chunk_count; i++)
+		if (!is_sent(b, t->packed_chunks[i]->origin))
+			return false;
+	for (uint32_t i = 0; i < t->tail_count; i++)
+		if (!is_sent(b, t->tail[i].segment->origin))
+			return false;
+	return true;
+}
+
 void body_set_origin(struct body *b, uint16_t origin, bool known_only)
 {
 	uint64_t size = 0;
 
 	b->origin = origin;
 	b->known_only = known_only;
-	body_rewind(b);
-	for (body_next_part(b); b->part < BODY_REMINDER; body_next_part(b))
-		size += part_text(b).n;
+	if (is_all_sent(b)) { /* mostly: no block is looked at again */
+		b->origin = ORIGIN_NONE;
+		size = b->transcript->bytes;
+	} else {
+		body_rewind(b);
+		for (body_next_part(b); b->part < BODY_REMINDER; body_next_part(b))
+			size += part_text(b).n;
+	}
 	b->size = b->size - b->blocks_size + size;
 	b->blocks_size = size;
 	body_rewind(b);

@@ -30,6 +30,7 @@ enum event_kind {
 	EVENT_SANDBOX_VIOLATION,
 	EVENT_TOOL_PROGRESS,
 	EVENT_QUESTION_CLOSED,
+	EVENT_TERMINAL_SEQUENCE,
 };
 
 /* The agent of an event. Members may be NULL. */
@@ -103,7 +104,7 @@ struct event {
 	const char *const *rules; /* rules that would allow it */
 	size_t rule_count;
 	bool offers_edits; /* the answer may also accept edits from then on */
-	struct str patch;  /* {"filePath", "structuredPatch"}: what the call would change; empty: it is no edit */
+	struct str patch;  /* {"filePath", "structuredPatch"}: what the call would change; empty: not an edit */
 
 	/* EVENT_RETRY */
 	unsigned attempt;

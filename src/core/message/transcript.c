@@ -48,7 +48,7 @@ struct block transcript_block(const struct transcript *t, uint32_t i)
 			       b->thought ? segment_json(b->thought) : STR("") };
 }
 
-static enum role role_of(const struct transcript *t, uint32_t i)
+enum role transcript_role(const struct transcript *t, uint32_t i)
 {
 	uint32_t packed = transcript_packed_count(t);
 
@@ -67,7 +67,7 @@ struct str role_opening(int before, enum role role)
 
 static struct str transcript_opening(const struct transcript *t, uint32_t i)
 {
-	return role_opening(i ? (int)role_of(t, i - 1) : -1, role_of(t, i));
+	return role_opening(i ? (int)transcript_role(t, i - 1) : -1, transcript_role(t, i));
 }
 
 static uint64_t sent_size(const struct transcript *t, uint32_t i)

@@ -71,6 +71,7 @@ static inline uint32_t transcript_count(const struct transcript *t)
 }
 
 struct block transcript_block(const struct transcript *t, uint32_t i);
+enum role transcript_role(const struct transcript *t, uint32_t i);
 /* Removes the blocks from count on; only from the tail (asserted). */
 void transcript_cut(struct transcript *t, uint32_t count);
 /* Packs a long tail, so that sending costs no work per block. Packed blocks cannot be removed. */

@@ -25,7 +25,6 @@ struct model_info {
 	const char *
 		price_source; /* "built in", "catalog", "settings", "local"; NULL: the price is unknown and counts as 0 */
 	const char *window_source;      /* also "asked", "learned", "variable"; NULL: the window is assumed */
-	bool exact;                     /* only this id and its dated versions */
 	signed char images, pdf, tools; /* whether it takes them: 1 yes, -1 no, 0 not known */
 	const char *reasoning_field;    /* that its reasoning goes back in; NULL: not known */
 };

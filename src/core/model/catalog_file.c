@@ -76,9 +76,7 @@ static int read_model(struct arena *a, const char *place, const struct json *key
 		why = "it has a member that is not known";
 	else if (!id || !id[0] || !json_is(value, JSON_OBJECT))
 		why = "it is not an object with a name";
-	*ret = (struct model_info){ .id = id,
-				    .place = place,
-				    .exact = !id || !str_starts(str_from(id), STR("claude-")) };
+	*ret = (struct model_info){ .id = id, .place = place };
 	if (cost && !read_price(cost, &ret->price))
 		why = "a price is not between 0 and 1000 USD per million tokens";
 	for (const struct json *t = json_first(tiers); t && !why; t = json_next(tiers, t), before = above, count++) {

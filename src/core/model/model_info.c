@@ -5,89 +5,73 @@
 
 enum { NO_WINDOW = 100000000 }; /* that a conversation never fills */
 
-/* Input, 5-minute write, 1-hour write, read, output; window, longest output; above so many tokens of prompt. Fable 5.2 has no
+#define PRICE(...)          \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define MODEL(name, window, longest, usual)                                          \
+	{                                                                            \
+		.id = name, .price = usual, .context = window, .max_output = longest \
+	}
+#define TIERED(name, window, longest, usual, above, then)                                                          \
+	{                                                                                                          \
+		.id = name, .price = usual, .context = window, .max_output = longest, .tiers = { { above, then } } \
+	}
+
+/* Window, longest output; price of input, 5-minute write, 1-hour write, read, output; above so many tokens of prompt. Fable 5.2 has no
  * published price that is known here: its row is an estimate. */
 static const struct model_info rows[] = {
-	{ "claude-opus-5-5", { 4, 5, 8, 0.2, 20 }, 1000000, 128000, .exact = false },
-	{ "claude-sonnet-5-5", { 2, 2.5, 4, 0.1, 10 }, 1000000, 128000, .exact = false },
-	{ "claude-haiku-5-5",
-	  { 0.1, 0.125, 0.2, 0.01, 0.5 },
-	  1000000,
-	  128000,
-	  { { 100000, { 0.5, 0.625, 1, 0.05, 2.5 } } },
-	  .exact = false },
-	{ "claude-fable-5", { 10, 12.5, 20, 1, 50 }, 1000000, 128000, .exact = false },
-	{ "claude-fable-5-1", { 10, 12.5, 20, 0.25, 50 }, 1000000, 128000, .exact = false },
-	{ "claude-fable-5-2", { 8, 10, 16, 0.2, 40 }, 1000000, 128000, .exact = false },
-	{ "claude-mythos-5", { 10, 12.5, 20, 1, 50 }, 1000000, 128000, .exact = false },
-	{ "claude-opus-5", { 5, 6.25, 10, 0.5, 25 }, 1000000, 128000, .exact = false },
-	{ "claude-opus-4", { 5, 6.25, 10, 0.5, 25 }, 1000000, 128000, .exact = false },
-	{ "claude-opus-4-0", { 15, 18.75, 30, 1.5, 75 }, 200000, 32000, .exact = false },
-	{ "claude-opus-4-1", { 15, 18.75, 30, 1.5, 75 }, 200000, 32000, .exact = false },
-	{ "claude-opus-4-20", { 15, 18.75, 30, 1.5, 75 }, 200000, 32000, .exact = false }, /* 4.0 with its date */
-	{ "claude-opus-4-5", { 5, 6.25, 10, 0.5, 25 }, 200000, 64000, .exact = false },
-	{ "claude-sonnet-4-5", { 3, 3.75, 6, 0.3, 15 }, 200000, 64000, .exact = false },
-	{ "claude-sonnet-5", { 2, 2.5, 4, 0.2, 10 }, 1000000, 128000, .exact = false },
-	{ "claude-sonnet-4", { 3, 3.75, 6, 0.3, 15 }, 1000000, 64000, .exact = false },
-	{ "claude-sonnet-4-0", { 3, 3.75, 6, 0.3, 15 }, 200000, 64000, .exact = false },
-	{ "claude-sonnet-4-20", { 3, 3.75, 6, 0.3, 15 }, 200000, 64000, .exact = false },
-	{ "claude-haiku-4", { 1, 1.25, 2, 0.1, 5 }, 200000, 64000, .exact = false },
-	{ "gpt-4.1", { 2, 0, 0, 0.5, 8 }, 1047576, 32768, .exact = true },
-	{ "gpt-4.1-mini", { 0.4, 0, 0, 0.1, 1.6 }, 1047576, 32768, .exact = true },
-	{ "gpt-4.1-nano", { 0.1, 0, 0, 0.025, 0.4 }, 1047576, 32768, .exact = true },
-	{ "gpt-4o", { 2.5, 0, 0, 1.25, 10 }, 128000, 16384, .exact = true },
-	{ "gpt-4o-2024-05-13", { 5, 0, 0, 5, 15 }, 128000, 4096, .exact = true },
-	{ "gpt-4o-mini", { 0.15, 0, 0, 0.075, 0.6 }, 128000, 16384, .exact = true },
-	{ "gpt-5", { 1.25, 0, 0, 0.125, 10 }, 400000, 128000, .exact = true },
-	{ "gpt-5-mini", { 0.25, 0, 0, 0.025, 2 }, 400000, 128000, .exact = true },
-	{ "gpt-5-nano", { 0.05, 0, 0, 0.005, 0.4 }, 400000, 128000, .exact = true },
-	{ "o3", { 2, 0, 0, 0.5, 8 }, 200000, 100000, .exact = true },
-	{ "o4-mini", { 1.1, 0, 0, 0.275, 4.4 }, 200000, 100000, .exact = true },
-	{ "gpt-5.1", { 1.25, 0, 0, 0.125, 10 }, 400000, 128000, .exact = true },
-	{ "gpt-5.2", { 1.75, 0, 0, 0.175, 14 }, 400000, 128000, .exact = true },
-	{ "gpt-5.4", { 2.5, 0, 0, 0.25, 15 }, 1050000, 128000, { { 272000, { 5, 0, 0, 0.5, 22.5 } } }, .exact = true },
-	{ "gpt-5.4-mini", { 0.75, 0, 0, 0.075, 4.5 }, 400000, 128000, .exact = true },
-	{ "gpt-5.4-nano", { 0.2, 0, 0, 0.02, 1.25 }, 400000, 128000, .exact = true },
-	{ "gpt-5.5", { 5, 0, 0, 0.5, 30 }, 1050000, 128000, { { 272000, { 10, 0, 0, 1, 45 } } }, .exact = true },
-	{ "gpt-5.6", { 2, 2.5, 2.5, 0.2, 10 }, 1050000, 128000, { { 272000, { 4, 5, 5, 0.4, 15 } } }, .exact = true },
-	{ "gpt-5.6-sol",
-	  { 2, 2.5, 2.5, 0.2, 10 },
-	  1050000,
-	  128000,
-	  { { 272000, { 4, 5, 5, 0.4, 15 } } },
-	  .exact = true },
-	{ "gpt-6-astra",
-	  { 10, 12.5, 12.5, 1, 50 },
-	  1050000,
-	  128000,
-	  { { 272000, { 20, 25, 25, 2, 75 } } },
-	  .exact = true },
-	{ "gpt-5-codex", { 1.25, 0, 0, 0.125, 10 }, 400000, 128000, .exact = true },
-	{ "gpt-5.1-codex", { 1.25, 0, 0, 0.125, 10 }, 400000, 128000, .exact = true },
-	{ "gpt-5.2-codex", { 1.75, 0, 0, 0.175, 14 }, 400000, 128000, .exact = true },
-	{ "gpt-5.3-codex", { 1.75, 0, 0, 0.175, 14 }, 400000, 128000, .exact = true },
-	{ "gemini-2.5-pro",
-	  { 1.25, 0, 0, 0.125, 10 },
-	  1048576,
-	  65536,
-	  { { 200000, { 2.5, 0, 0, 0.25, 15 } } },
-	  .exact = true },
-	{ "gemini-2.5-flash", { 0.3, 0, 0, 0.03, 2.5 }, 1048576, 65536, .exact = true },
-	{ "gemini-3-pro-preview",
-	  { 2, 0, 0, 0.2, 12 },
-	  1048576,
-	  65536,
-	  { { 200000, { 4, 0, 0, 0.4, 18 } } },
-	  .exact = true },
-	{ "gemini-3.1-pro-preview",
-	  { 2, 0, 0, 0.2, 12 },
-	  1048576,
-	  65536,
-	  { { 200000, { 4, 0, 0, 0.4, 18 } } },
-	  .exact = true },
-	{ "gemini-3-flash-preview", { 0.5, 0, 0, 0.05, 3 }, 1048576, 65536, .exact = true },
-	{ "gemini-2.5-flash-lite", { 0.1, 0, 0, 0.01, 0.4 }, 1048576, 65536, .exact = true },
-	{ "gemini-3.5-flash", { 1.5, 0, 0, 0.15, 9 }, 1048576, 65536, .exact = true },
+	MODEL("claude-opus-5-5", 1000000, 128000, PRICE(4, 5, 8, 0.2, 20)),
+	MODEL("claude-sonnet-5-5", 1000000, 128000, PRICE(2, 2.5, 4, 0.1, 10)),
+	TIERED("claude-haiku-5-5", 1000000, 128000, PRICE(0.1, 0.125, 0.2, 0.01, 0.5), 100000,
+	       PRICE(0.5, 0.625, 1, 0.05, 2.5)),
+	MODEL("claude-fable-5", 1000000, 128000, PRICE(10, 12.5, 20, 1, 50)),
+	MODEL("claude-fable-5-1", 1000000, 128000, PRICE(10, 12.5, 20, 0.25, 50)),
+	MODEL("claude-fable-5-2", 1000000, 128000, PRICE(8, 10, 16, 0.2, 40)),
+	MODEL("claude-mythos-5", 1000000, 128000, PRICE(10, 12.5, 20, 1, 50)),
+	MODEL("claude-opus-5", 1000000, 128000, PRICE(5, 6.25, 10, 0.5, 25)),
+	MODEL("claude-opus-4", 1000000, 128000, PRICE(5, 6.25, 10, 0.5, 25)),
+	MODEL("claude-opus-4-0", 200000, 32000, PRICE(15, 18.75, 30, 1.5, 75)),
+	MODEL("claude-opus-4-1", 200000, 32000, PRICE(15, 18.75, 30, 1.5, 75)),
+	MODEL("claude-opus-4-20", 200000, 32000, PRICE(15, 18.75, 30, 1.5, 75)), /* 4.0 with its date */
+	MODEL("claude-opus-4-5", 200000, 64000, PRICE(5, 6.25, 10, 0.5, 25)),
+	MODEL("claude-sonnet-4-5", 200000, 64000, PRICE(3, 3.75, 6, 0.3, 15)),
+	MODEL("claude-sonnet-5", 1000000, 128000, PRICE(2, 2.5, 4, 0.2, 10)),
+	MODEL("claude-sonnet-4", 1000000, 64000, PRICE(3, 3.75, 6, 0.3, 15)),
+	MODEL("claude-sonnet-4-0", 200000, 64000, PRICE(3, 3.75, 6, 0.3, 15)),
+	MODEL("claude-sonnet-4-20", 200000, 64000, PRICE(3, 3.75, 6, 0.3, 15)),
+	MODEL("claude-haiku-4", 200000, 64000, PRICE(1, 1.25, 2, 0.1, 5)),
+	MODEL("gpt-4.1", 1047576, 32768, PRICE(2, 0, 0, 0.5, 8)),
+	MODEL("gpt-4.1-mini", 1047576, 32768, PRICE(0.4, 0, 0, 0.1, 1.6)),
+	MODEL("gpt-4.1-nano", 1047576, 32768, PRICE(0.1, 0, 0, 0.025, 0.4)),
+	MODEL("gpt-4o", 128000, 16384, PRICE(2.5, 0, 0, 1.25, 10)),
+	MODEL("gpt-4o-2024-05-13", 128000, 4096, PRICE(5, 0, 0, 5, 15)),
+	MODEL("gpt-4o-mini", 128000, 16384, PRICE(0.15, 0, 0, 0.075, 0.6)),
+	MODEL("gpt-5", 400000, 128000, PRICE(1.25, 0, 0, 0.125, 10)),
+	MODEL("gpt-5-mini", 400000, 128000, PRICE(0.25, 0, 0, 0.025, 2)),
+	MODEL("gpt-5-nano", 400000, 128000, PRICE(0.05, 0, 0, 0.005, 0.4)),
+	MODEL("o3", 200000, 100000, PRICE(2, 0, 0, 0.5, 8)),
+	MODEL("o4-mini", 200000, 100000, PRICE(1.1, 0, 0, 0.275, 4.4)),
+	MODEL("gpt-5.1", 400000, 128000, PRICE(1.25, 0, 0, 0.125, 10)),
+	MODEL("gpt-5.2", 400000, 128000, PRICE(1.75, 0, 0, 0.175, 14)),
+	TIERED("gpt-5.4", 1050000, 128000, PRICE(2.5, 0, 0, 0.25, 15), 272000, PRICE(5, 0, 0, 0.5, 22.5)),
+	MODEL("gpt-5.4-mini", 400000, 128000, PRICE(0.75, 0, 0, 0.075, 4.5)),
+	MODEL("gpt-5.4-nano", 400000, 128000, PRICE(0.2, 0, 0, 0.02, 1.25)),
+	TIERED("gpt-5.5", 1050000, 128000, PRICE(5, 0, 0, 0.5, 30), 272000, PRICE(10, 0, 0, 1, 45)),
+	TIERED("gpt-5.6", 1050000, 128000, PRICE(2, 2.5, 2.5, 0.2, 10), 272000, PRICE(4, 5, 5, 0.4, 15)),
+	TIERED("gpt-5.6-sol", 1050000, 128000, PRICE(2, 2.5, 2.5, 0.2, 10), 272000, PRICE(4, 5, 5, 0.4, 15)),
+	TIERED("gpt-6-astra", 1050000, 128000, PRICE(10, 12.5, 12.5, 1, 50), 272000, PRICE(20, 25, 25, 2, 75)),
+	MODEL("gpt-5-codex", 400000, 128000, PRICE(1.25, 0, 0, 0.125, 10)),
+	MODEL("gpt-5.1-codex", 400000, 128000, PRICE(1.25, 0, 0, 0.125, 10)),
+	MODEL("gpt-5.2-codex", 400000, 128000, PRICE(1.75, 0, 0, 0.175, 14)),
+	MODEL("gpt-5.3-codex", 400000, 128000, PRICE(1.75, 0, 0, 0.175, 14)),
+	TIERED("gemini-2.5-pro", 1048576, 65536, PRICE(1.25, 0, 0, 0.125, 10), 200000, PRICE(2.5, 0, 0, 0.25, 15)),
+	MODEL("gemini-2.5-flash", 1048576, 65536, PRICE(0.3, 0, 0, 0.03, 2.5)),
+	TIERED("gemini-3-pro-preview", 1048576, 65536, PRICE(2, 0, 0, 0.2, 12), 200000, PRICE(4, 0, 0, 0.4, 18)),
+	TIERED("gemini-3.1-pro-preview", 1048576, 65536, PRICE(2, 0, 0, 0.2, 12), 200000, PRICE(4, 0, 0, 0.4, 18)),
+	MODEL("gemini-3-flash-preview", 1048576, 65536, PRICE(0.5, 0, 0, 0.05, 3)),
+	MODEL("gemini-2.5-flash-lite", 1048576, 65536, PRICE(0.1, 0, 0, 0.01, 0.4)),
+	MODEL("gemini-3.5-flash", 1048576, 65536, PRICE(1.5, 0, 0, 0.15, 9)),
 };
 
 const struct model_info *model_rows(size_t *ret_count)
@@ -104,11 +88,13 @@ static const char *plain_name(const char *id, char *room, size_t size)
 
 	if (vendor && !str_starts(str_from(id), STR("arn:")))
 		id = vendor + 1;
-	for (size_t i = 0; i < COUNT_OF(regions); i++)
-		if (str_starts(str_from(id), str_from(regions[i]))) {
-			id += strlen(regions[i]);
+	for (size_t i = 0; i < COUNT_OF(regions); i++) {
+		size_t n = strlen(regions[i]);
+		if (!strncmp(id, regions[i], n)) {
+			id += n;
 			break;
 		}
+	}
 	if (str_starts(str_from(id), STR("anthropic.")))
 		id += strlen("anthropic.");
 	snprintf(room, size, "%s", id);
@@ -116,8 +102,9 @@ static const char *plain_name(const char *id, char *room, size_t size)
 	size_t n = strlen(room);
 	if (n > 3 && !strncmp(room + n - 3, "-v", 2))
 		room[n - 3] = '\0';
-	for (char *p = room; *p && str_starts(str_from(room), STR("claude-")); p++)
-		*p = *p == '@' || *p == '.' ? '-' : *p;
+	if (!strncmp(room, "claude-", 7))
+		for (char *p = room; (p = strpbrk(p, "@.")) != NULL;)
+			*p = '-';
 	return room;
 }
 
@@ -126,13 +113,16 @@ static void best_row(const struct model_info *list, size_t count, const char *pl
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct model_info *m = &list[i];
+		if (*m->id != *id) /* most: a turn asks three times */
+			continue;
 		size_t n = strlen(m->id), known = *best ? strlen((*best)->id) : 0;
 		if (strncmp(id, m->id, n) != 0 || (m->place && (!place || strcmp(place, m->place) != 0)))
 			continue;
 		/* A row of this place is better than one of any. */
 		if (n < known || (n == known && *best && !((m->place != NULL) > ((*best)->place != NULL))))
 			continue;
-		if (!m->exact || !id[n] || !strncmp(id + n, "-20", 3))
+		bool is_family = str_starts(str_from(m->id), STR("claude-")); /* other ids have dated versions only */
+		if (is_family || !id[n] || !strncmp(id + n, "-20", 3))
 			*best = m;
 	}
 }

@@ -2,6 +2,7 @@
  * place_own.c - the places of the setting `providers`: address, wire, credential, headers, models (docs/models.md). */
 #include "core/credential/sigv4.h"
 #include "core/model/http_endpoint.h"
+#include "lib/base/base64.h"
 #include "lib/base/buf.h"
 
 /* A place, and the variable that it answers in place of the environment */
@@ -15,8 +16,7 @@ static int own_open(const struct provider *provider, const struct endpoint_optio
 		    struct err *err);
 
 /* What all of them have in common */
-static const struct provider own_provider = { HTTP_PLACE, .summary = "of the settings", .own_names = true,
-					      .gateway = true, .open = own_open };
+static const struct provider own_provider = { HTTP_PLACE, .own_names = true, .gateway = true, .open = own_open };
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 

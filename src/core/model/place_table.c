@@ -85,7 +85,6 @@ const struct provider provider_anthropic = {
 	MESSAGES_PLACE,
 	.name = "anthropic",
 	.wire = &wire_messages,
-	.summary = "the Messages API at ANTHROPIC_BASE_URL",
 	.env.base_url = "ANTHROPIC_BASE_URL",
 	.env.api_key = "ANTHROPIC_API_KEY",
 	.env.auth_token = "ANTHROPIC_AUTH_TOKEN",
@@ -236,7 +235,6 @@ static int aws_open(const struct provider *provider, const struct endpoint_optio
 const struct provider provider_bedrock = {
 	MESSAGES_PLACE,
 	.name = "bedrock",
-	.summary = "Amazon Bedrock, in the region of AWS_REGION",
 	.pin = "CLAUDE_CODE_USE_BEDROCK",
 	.env.base_url = "ANTHROPIC_BEDROCK_BASE_URL",
 	.env.auth_token = "AWS_BEARER_TOKEN_BEDROCK",
@@ -251,7 +249,6 @@ static const struct provider provider_mantle = {
 	MESSAGES_PLACE,
 	.name = "mantle",
 	.wire = &wire_messages,
-	.summary = "the Messages API of Amazon Bedrock",
 	.pin = "CLAUDE_CODE_USE_MANTLE",
 	.env.base_url = "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
 	.env.auth_token = "AWS_BEARER_TOKEN_BEDROCK",
@@ -264,7 +261,6 @@ static const struct provider provider_platform = {
 	MESSAGES_PLACE,
 	.name = "anthropic-aws",
 	.wire = &wire_messages,
-	.summary = "Claude Platform on AWS",
 	.pin = "CLAUDE_CODE_USE_ANTHROPIC_AWS",
 	.env.base_url = "ANTHROPIC_AWS_BASE_URL",
 	.env.api_key = "ANTHROPIC_AWS_API_KEY",
@@ -327,7 +323,6 @@ static int vertex_open(const struct provider *provider, const struct endpoint_op
 static const struct provider provider_vertex = {
 	MESSAGES_PLACE,
 	.name = "vertex",
-	.summary = "Google Vertex AI, in the region of CLOUD_ML_REGION",
 	.pin = "CLAUDE_CODE_USE_VERTEX",
 	.env.base_url = "ANTHROPIC_VERTEX_BASE_URL",
 	.wire = &wire_rawpredict,
@@ -376,7 +371,6 @@ static int google_cloud_open(const struct provider *provider, const struct endpo
 static const struct provider provider_google_cloud = {
 	MESSAGES_PLACE,
 	.name = "google-cloud",
-	.summary = "Claude on Google Cloud, managed by Anthropic",
 	.pin = "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD",
 	.env.base_url = "ANTHROPIC_GOOGLE_CLOUD_BASE_URL",
 	.wire = &wire_messages,
@@ -419,7 +413,6 @@ static const struct provider provider_foundry = {
 	MESSAGES_PLACE,
 	.name = "foundry",
 	.wire = &wire_messages,
-	.summary = "Microsoft Foundry, at the resource of ANTHROPIC_FOUNDRY_RESOURCE",
 	.pin = "CLAUDE_CODE_USE_FOUNDRY",
 	.env.base_url = "ANTHROPIC_FOUNDRY_BASE_URL",
 	.env.api_key = "ANTHROPIC_FOUNDRY_API_KEY",
@@ -481,38 +474,31 @@ static int azure_open(const struct provider *provider, const struct endpoint_opt
 	return plain_open(provider, &at, ret, err);
 }
 
-#define PLAIN(title, what, variable, address)                                                               \
-	HTTP_PLACE, .name = title, .summary = what, .env.base_url = variable "_BASE_URL",                   \
-		    .env.api_key = variable "_API_KEY", .env.model = variable "_MODEL", .wire = &wire_chat, \
-		    .base = address, .open = plain_open
+#define PLAIN(title, variable, address)                                                                      \
+	HTTP_PLACE, .name = title, .env.base_url = variable "_BASE_URL", .env.api_key = variable "_API_KEY", \
+		    .env.model = variable "_MODEL", .wire = &wire_chat, .base = address, .open = plain_open
 
-static const struct provider provider_openai = { PLAIN("openai", "OpenAI, or chat completions at OPENAI_BASE_URL",
-						       "OPENAI", "https://api.openai.com/v1") };
+static const struct provider provider_openai = { PLAIN("openai", "OPENAI", "https://api.openai.com/v1") };
 static const struct provider provider_azure = {
 	HTTP_PLACE,
 	.name = "azure",
-	.summary = "Azure OpenAI, at the resource of AZURE_OPENAI_RESOURCE_NAME",
 	.env = { "AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN",
 		 .model = "AZURE_OPENAI_MODEL" },
 	.wire = &wire_chat,
 	.key_header = "api-key",
 	.open = azure_open,
 };
-static const struct provider provider_openrouter = { PLAIN("openrouter", "OpenRouter", "OPENROUTER",
-							   "https://openrouter.ai/api/v1"),
+static const struct provider provider_openrouter = { PLAIN("openrouter", "OPENROUTER", "https://openrouter.ai/api/v1"),
 						     .gateway = true, .server = "openrouter" };
-static const struct provider provider_deepseek = { PLAIN("deepseek", "DeepSeek", "DEEPSEEK",
-							 "https://api.deepseek.com") };
-static const struct provider provider_mistral = { PLAIN("mistral", "Mistral", "MISTRAL", "https://api.mistral.ai/v1") };
-static const struct provider provider_groq = { PLAIN("groq", "Groq", "GROQ", "https://api.groq.com/openai/v1") };
-static const struct provider provider_xai = { PLAIN("xai", "xAI", "XAI", "https://api.x.ai/v1") };
-static const struct provider provider_moonshot = { PLAIN("moonshot", "Moonshot (Kimi)", "MOONSHOT",
-							 "https://api.moonshot.ai/v1") };
-static const struct provider provider_zai = { PLAIN("zai", "Z.ai (GLM)", "ZAI", "https://api.z.ai/api/paas/v4") };
+static const struct provider provider_deepseek = { PLAIN("deepseek", "DEEPSEEK", "https://api.deepseek.com") };
+static const struct provider provider_mistral = { PLAIN("mistral", "MISTRAL", "https://api.mistral.ai/v1") };
+static const struct provider provider_groq = { PLAIN("groq", "GROQ", "https://api.groq.com/openai/v1") };
+static const struct provider provider_xai = { PLAIN("xai", "XAI", "https://api.x.ai/v1") };
+static const struct provider provider_moonshot = { PLAIN("moonshot", "MOONSHOT", "https://api.moonshot.ai/v1") };
+static const struct provider provider_zai = { PLAIN("zai", "ZAI", "https://api.z.ai/api/paas/v4") };
 static const struct provider provider_gemini = {
 	HTTP_PLACE,
 	.name = "gemini",
-	.summary = "Google Gemini",
 	.env = { "GEMINI_BASE_URL", "GEMINI_API_KEY", .model = "GEMINI_MODEL" },
 	.base = "https://generativelanguage.googleapis.com/v1beta",
 	.key_header = "x-goog-api-key",
@@ -522,18 +508,13 @@ static const struct provider provider_gemini = {
 
 #define LOCAL(dialect) .local = true, .gateway = true, .server = dialect
 
-static const struct provider provider_ollama = { PLAIN("ollama", "Ollama on this machine", "OLLAMA",
-						       "http://127.0.0.1:11434/v1"),
+static const struct provider provider_ollama = { PLAIN("ollama", "OLLAMA", "http://127.0.0.1:11434/v1"),
 						 LOCAL("ollama"), .may_cut = true };
-static const struct provider provider_lmstudio = {
-	PLAIN("lmstudio", "LM Studio on this machine", "LMSTUDIO", "http://127.0.0.1:1234/v1"), LOCAL("lmstudio")
-};
-static const struct provider provider_llamacpp = {
-	PLAIN("llamacpp", "llama.cpp on this machine", "LLAMACPP", "http://127.0.0.1:8080/v1"), LOCAL("llamacpp")
-};
-static const struct provider provider_vllm = {
-	PLAIN("vllm", "vLLM on this machine", "VLLM", "http://127.0.0.1:8000/v1"), LOCAL("vllm")
-};
+static const struct provider provider_lmstudio = { PLAIN("lmstudio", "LMSTUDIO", "http://127.0.0.1:1234/v1"),
+						   LOCAL("lmstudio") };
+static const struct provider provider_llamacpp = { PLAIN("llamacpp", "LLAMACPP", "http://127.0.0.1:8080/v1"),
+						   LOCAL("llamacpp") };
+static const struct provider provider_vllm = { PLAIN("vllm", "VLLM", "http://127.0.0.1:8000/v1"), LOCAL("vllm") };
 
 const struct provider *const provider_table[] = {
 	&provider_anthropic,

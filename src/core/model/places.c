@@ -9,13 +9,9 @@ const char *places_env(const struct places *p, const char *name)
 
 bool places_env_is_on(const struct places *p, const char *name)
 {
-	static const char *const off[] = { "0", "false", "no", "off" };
 	const char *value = places_env(p, name);
 
-	for (size_t i = 0; value && i < COUNT_OF(off); i++)
-		if (str_is_nocase(str_trim(str_from(value)), off[i]))
-			return false;
-	return value != NULL;
+	return value && !str_is_one_of_nocase(str_trim(str_from(value)), "0|false|no|off");
 }
 
 const struct provider *place_find(const struct places *p, struct str name)

@@ -22,7 +22,7 @@ struct provider_env {
 };
 
 struct provider {
-	const char *name, *summary;
+	const char *name;
 	const char *pin; /* the variable that pins all requests to it; NULL: none */
 	struct provider_env env;
 	const char *base;       /* its address, unless a variable or an option has another one; NULL: open makes it */

@@ -135,7 +135,6 @@ static void scripted_cancel(struct model_call *call)
 
 const struct provider provider_scripted = {
 	.name = "scripted",
-	.summary = "a scenario played inside the program, for demonstrations",
 	.has_aliases = true,
 	.searches_web = true,
 	.open = scripted_open,

@@ -4,7 +4,7 @@
 
 enum { FILLER_PIECE = 4096 };
 
-static const char filler[] = "The quick answer fills the line with words that nobody has to read. ";
+static const char filler[] = "The quick answer fills the line with words that need no reader  . ";
 
 void reply_add_filler(struct buf *out, uint64_t at, uint64_t n)
 {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 #include "core/store/state.h"
+#include "lib/json/json_write.h"
 
 enum { LONGEST_LINE = 8 << 20, PIECE = 64 << 10 };
 
@@ -103,6 +104,18 @@ void link_send(struct link *l, struct str line)
 	buf_addch(&l->out, '\n');
 	link_write(l);
 	link_watch(l);
+}
+
+void link_sendf(struct link *l, const char *template, ...)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+	va_list args;
+
+	va_start(args, template);
+	json_vputf(&w, template, args);
+	va_end(args);
+	link_send(l, buf_str(&line));
 }
 
 void link_close(struct link *l)

@@ -20,6 +20,7 @@ struct link {
 
 void link_open(struct link *l, struct loop *loop, int fd); /* takes fd; handlers are set */
 void link_send(struct link *l, struct str line);           /* without its end; dropped if it is closed */
-void link_close(struct link *l);                           /* also twice */
+void link_sendf(struct link *l, const char *template, ...) printf_like(2, 3); /* a line by json_putf() */
+void link_close(struct link *l);                                              /* also twice */
 socklen_t link_address(struct sockaddr_un *ret, const char *session, int64_t pid);
 bool link_peer_is(int fd, int64_t pid, int64_t start); /* the process at the other end, of this user */

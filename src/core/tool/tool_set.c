@@ -52,12 +52,7 @@ bool tool_has_parameter(const struct tool_facts *facts, struct str member)
 
 const char *tool_env_get(const struct tool_env *env, const char *name)
 {
-	size_t n = strlen(name);
-
-	for (const char *const *e = env->envp; e && *e; e++)
-		if (!strncmp(*e, name, n) && (*e)[n] == '=')
-			return *e + n + 1;
-	return NULL;
+	return env_get(env->envp, name);
 }
 
 const char *tool_env_shown_path(const struct tool_env *env, const char *path)

@@ -179,13 +179,9 @@ static void add_call_piece(struct wire_stream *s, const struct json *piece)
 void chat_stop(struct wire_stream *s, struct str reason)
 {
 	/* DeepSeek, OpenRouter, Z.ai, vLLM: the answer is torn. */
-	static const char *const torn[] = { "insufficient_system_resource", "error", "network_error", "abort" };
-
-	for (size_t i = 0; i < COUNT_OF(torn); i++) {
-		if (!str_is(reason, torn[i]))
-			continue;
-		failure_set(&s->answer->failure, FAIL_GARBAGE, "the server gave up in the middle of its answer (%s)",
-			    torn[i]);
+	if (str_is_one_of(reason, "insufficient_system_resource|error|network_error|abort")) {
+		failure_set(&s->answer->failure, FAIL_GARBAGE,
+			    "the server gave up in the middle of its answer (" STR_FMT ")", STR_ARG(reason));
 		return;
 	}
 	if (s->held.n)

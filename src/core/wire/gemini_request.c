@@ -94,9 +94,9 @@ static struct answered_call *calls_before(struct wire_writer *w, uint32_t from, 
 	uint32_t end = from, first;
 	size_t count = 0;
 
-	while (end && transcript_block(w->t, end - 1).role == ROLE_USER)
+	while (end && transcript_role(w->t, end - 1) == ROLE_USER)
 		end--;
-	for (first = end; first && transcript_block(w->t, first - 1).role == ROLE_ASSISTANT; first--)
+	for (first = end; first && transcript_role(w->t, first - 1) == ROLE_ASSISTANT; first--)
 		;
 	struct answered_call *calls = arena_alloc(&w->out->arena, (end - first + 1) * sizeof *calls);
 	for (uint32_t i = first; i < end; i++) {

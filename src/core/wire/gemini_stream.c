@@ -32,16 +32,12 @@ static void take_part(struct wire_stream *s, const struct json *part)
 
 static void finish(struct wire_stream *s, struct str reason)
 {
-	static const char *const refusals[] = {
-		"SAFETY",   "RECITATION", "BLOCKLIST",    "PROHIBITED_CONTENT",       "SPII",
-		"LANGUAGE", "RAI",        "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"
-	};
+	static const char refusals[] = "SAFETY|RECITATION|BLOCKLIST|PROHIBITED_CONTENT|SPII|LANGUAGE|RAI|IMAGE_SAFETY|"
+				       "IMAGE_PROHIBITED_CONTENT|IMAGE_RECITATION";
 
-	for (size_t i = 0; i < COUNT_OF(refusals); i++) {
-		if (!str_is(reason, refusals[i]))
-			continue;
+	if (str_is_one_of(reason, refusals)) {
 		if (!s->refusal.n)
-			buf_addf(&s->refusal, "the server's content filter (%s)", refusals[i]);
+			buf_addf(&s->refusal, "the server's content filter (" STR_FMT ")", STR_ARG(reason));
 		wire_finish(s, "refusal");
 		return;
 	}

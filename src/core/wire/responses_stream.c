@@ -115,19 +115,10 @@ static void end_response(struct wire_stream *s, const struct json *response)
 /* Calls and texts come whole with their items. */
 bool responses_skips(struct str name)
 {
-	static const char *const ignored[] = { "response.in_progress",
-					       "response.content_part.added",
-					       "response.content_part.done",
-					       "response.output_text.done",
-					       "response.function_call_arguments.delta",
-					       "response.function_call_arguments.done",
-					       "response.reasoning_summary_text.done",
-					       "response.reasoning_summary_part.done" };
-
-	for (size_t i = 0; i < COUNT_OF(ignored); i++)
-		if (str_is(name, ignored[i]))
-			return true;
-	return false;
+	return str_is_one_of(name, "response.in_progress|response.content_part.added|response.content_part.done|"
+				   "response.output_text.done|response.function_call_arguments.delta|"
+				   "response.function_call_arguments.done|response.reasoning_summary_text.done|"
+				   "response.reasoning_summary_part.done");
 }
 
 void responses_take(struct wire_stream *s, const struct json *event)

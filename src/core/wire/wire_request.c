@@ -327,9 +327,9 @@ static struct translation *translate_blocks(const struct wire_form *form, const 
 	struct wire_writer w = { .form = form, .out = xcalloc(1, sizeof(struct translation)), .state = state, .t = t };
 
 	for (uint32_t i = from, end; i < to; i = end) {
-		enum role role = transcript_block(t, i).role;
+		enum role role = transcript_role(t, i);
 		end = i + 1;
-		while (end < to && transcript_block(t, end).role == role)
+		while (end < to && transcript_role(t, end) == role)
 			end++;
 		form->run(&w, i, end, role);
 	}

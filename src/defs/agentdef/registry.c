@@ -131,18 +131,6 @@ static const struct row {
 	{ "worker", builtin_worker, BUILTIN_COORDINATOR },
 };
 
-unsigned builtin_switches_find(const char *entrypoint)
-{
-	bool is_sdk = entrypoint && str_starts(str_from(entrypoint), STR("sdk-"));
-	unsigned switches = is_sdk ? BUILTIN_NO_GUIDE : 0;
-
-	if (is_sdk && env_is_on("CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS"))
-		switches |= BUILTIN_NONE;
-	if (env_is_on("CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS"))
-		switches |= BUILTIN_NO_EXPLORE_PLAN;
-	return switches;
-}
-
 unsigned builtin_keep(const char *const *names)
 {
 	unsigned kept = 0;

@@ -68,10 +68,6 @@ enum builtin_switches {
 };
 unsigned builtin_keep(const char *const *names); /* these stay beside `worker`; names ends with NULL */
 
-/* From CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS (where no person is at a terminal), CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS,
- * CLAUDE_CODE_COORDINATOR_MODE and the entry point: SDKs do not get the guide. entrypoint may be NULL. */
-unsigned builtin_switches_find(const char *entrypoint);
-
 /* Calls fn for each agent that the switches leave, in the order of the table; fn takes the reference. */
 void builtin_each(unsigned switches, void (*fn)(void *data, struct agent_definition *d), void *data);
 

@@ -110,7 +110,23 @@ static bool git_keeps_variable(const char *entry)
 	return false;
 }
 
-static int git_run(const char *const *argv, const char *what, struct err *err)
+/* ext:: would run a program. A redirect leads to no weaker protocol, and no server to files of this machine; an address of the user's
+ * settings (insteadOf) may stand for https. */
+static const char *git_protocols(const char *url)
+{
+	static const char *const rows[][2] = { { "https:", "GIT_ALLOW_PROTOCOL=https:ssh" },
+					       { "http:", "GIT_ALLOW_PROTOCOL=http:https:ssh" },
+					       { "git:", "GIT_ALLOW_PROTOCOL=git:https:ssh" },
+					       { "ssh:", "GIT_ALLOW_PROTOCOL=ssh" },
+					       { "git@", "GIT_ALLOW_PROTOCOL=ssh" } };
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (!strncmp(url, rows[i][0], strlen(rows[i][0])))
+			return rows[i][1];
+	return "GIT_ALLOW_PROTOCOL=file";
+}
+
+static int git_run(const char *const *argv, const char *url, const char *what, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char **env = arena_alloc(&a, (str_count((const char *const *)environ) + 4) * sizeof *env);
@@ -121,7 +137,7 @@ static int git_run(const char *const *argv, const char *what, struct err *err)
 			env[n++] = *entry;
 	env[n++] = "LC_ALL=C";
 	env[n++] = "GIT_TERMINAL_PROMPT=0";
-	env[n++] = "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"; /* ext:: would run a program */
+	env[n++] = git_protocols(url);
 	env[n] = NULL;
 	return program_run(&(struct program){ .argv = argv, .envp = env, .what = what }, err);
 }
@@ -141,11 +157,11 @@ int git_clone(const struct git_source *source, const char *dir, struct err *err)
 	argv[n++] = "--";
 	argv[n++] = source->url;
 	argv[n] = dir;
-	int status = git_run(argv, arena_printf(&a, "git clone %s", source->url), err);
+	int status = git_run(argv, source->url, arena_printf(&a, "git clone %s", source->url), err);
 	if (status < 0 || !source->sha)
 		return status;
 	const char *const checkout[] = { GIT, "-C", dir, "checkout", "--quiet", "--detach", source->sha, NULL };
-	return git_run(checkout, arena_printf(&a, "git checkout %s", source->sha), err);
+	return git_run(checkout, source->url, arena_printf(&a, "git checkout %s", source->sha), err);
 }
 
 /* ---- npm ---- */

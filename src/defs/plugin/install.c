@@ -217,6 +217,8 @@ int plugin_install(struct arena *a, const struct install *what, struct installed
 	status = install_copy(a, what, temp, &installed, err);
 	if (status == 0)
 		status = file_make_parents(installed.path, err);
+	if (status == 0) /* the same version may hold something else now */
+		status = record_trust(what->plugins_dir, installed.id, NULL, err);
 	if (status == 0)
 		status = directory_put(temp, installed.path, err);
 	if (status == 0)

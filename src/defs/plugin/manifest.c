@@ -145,9 +145,7 @@ static void read_option(struct manifest *m, struct plugin_option *o, const struc
 			manifest_fail(m, v, "userConfig.%s.%s: expected %s", o->key, members[i].key,
 				      expected[members[i].form]);
 	}
-	o->title = json_cstr(json_get(object, "title"), &m->plugin->arena);
 	o->required = json_bool(json_get(object, "required"));
-	o->sensitive = json_bool(json_get(object, "sensitive"));
 	o->multiple = json_bool(json_get(object, "multiple"));
 	o->least = json_is(least, JSON_NUMBER) ? json_double(least) : -INFINITY;
 	o->most = json_is(most, JSON_NUMBER) ? json_double(most) : INFINITY;

@@ -2,7 +2,9 @@
  * marketplace.c - reads what a marketplace offers, and holds its source against the two lists of managed settings. */
 #include "defs/plugin/marketplace.h"
 #include <regex.h>
+#include "lib/io/address.h"
 #include "lib/io/file.h"
+#include "lib/io/url.h"
 #include "defs/plugin/plugin_int.h"
 
 enum { MOST_PLUGINS = 10000 };
@@ -16,7 +18,6 @@ static int market_fail(struct marketplace *m, const struct json *value, struct e
 
 int git_source_read(struct arena *a, const struct json *source, struct git_source *ret_source, struct err *err)
 {
-	static const char *const prefixes[] = { "https://", "http://", "ssh://", "git://", "file://", "git@", "/" };
 	struct str repo = json_str(json_get(source, "repo"), a);
 	struct git_source s = { .url = json_cstr(json_get(source, "url"), a),
 				.ref = json_cstr(json_get(source, "ref"), a),
@@ -24,17 +25,23 @@ int git_source_read(struct arena *a, const struct json *source, struct git_sourc
 				.path = json_cstr(json_get(source, "path"), a) };
 	struct str name = repo;
 	struct str owner = str_cut(&name, '/');
-	bool good = false;
 
 	if (json_str_is(json_get(source, "source"), "github") && plugin_name_is_good(owner) && name.p &&
 	    plugin_name_is_good(name))
 		s.url = arena_printf(a, "https://github.com/" STR_FMT ".git", STR_ARG(repo));
 	/* Nothing that git could take for an option, or for a program to run. */
-	for (size_t i = 0; s.url && i < COUNT_OF(prefixes); i++)
-		good = good || (str_starts(str_from(s.url), str_from(prefixes[i])) && !strstr(s.url, "::"));
-	if (!good)
+	if (!s.url || strstr(s.url, "::") ||
+	    !str_starts_with_one_of(str_from(s.url), "https://|http://|ssh://|git://|file://|git@|/"))
 		return err_set(err, ERR_USAGE, "the source is not a repository that git can reach: " STR_FMT,
 			       JSON_ARG(source));
+	struct url u = { 0 };
+	bool plain = str_starts(str_from(s.url), STR("http://")) || str_starts(str_from(s.url), STR("git://"));
+	if (plain && !s.sha &&
+	    (url_parse(a, s.url, &u, NULL) < 0 || address_kind_of_host(str_from(u.host)) != ADDRESS_LOOPBACK))
+		return err_set(err, ERR_USAGE,
+			       "%.120s: what comes without encryption could be changed on its way: use https, or "
+			       "name the commit (sha)",
+			       s.url);
 	if (s.ref && (!s.ref[0] || s.ref[0] == '-' || strlen(s.ref) >= 256))
 		return err_set(err, ERR_USAGE, "ref: expected the name of a branch or a tag");
 	size_t digits = s.sha ? strspn(s.sha, "0123456789abcdefABCDEF") : 0;

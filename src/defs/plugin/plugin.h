@@ -78,8 +78,8 @@ struct plugin_dependency {
 
 /* One member of userConfig */
 struct plugin_option {
-	const char *key, *type, *title;
-	bool required, sensitive, multiple;
+	const char *key, *type;
+	bool required, multiple;
 	double least, most;           /* of numbers; infinite if not given */
 	const struct json *otherwise; /* "default"; NULL: none */
 	unsigned line;

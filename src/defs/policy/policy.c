@@ -172,11 +172,16 @@ static bool is_scrubbed(const struct scrub *s, struct str name)
 	return !allowed && env_is_model_key(name);
 }
 
+enum env_trust policy_env_trust(const struct services *sv, const struct policy *p)
+{
+	return p->trusted ? ENV_ALL : sv->options.interactive ? ENV_OWN : ENV_SAFE;
+}
+
 /* A copy of the process's environment, because the host may change that at any time; then what clients have set, the settings
  * and the directories of plugins. */
 static void make_env(const struct services *sv, struct policy *p)
 {
-	enum env_trust trust = p->trusted ? ENV_ALL : sv->options.interactive ? ENV_OWN : ENV_SAFE;
+	enum env_trust trust = policy_env_trust(sv, p);
 	struct env env = { .arena = &p->env_arena, .count = str_count((const char *const *)environ) };
 
 	env.cap = env.count + 16;

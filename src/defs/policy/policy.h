@@ -32,6 +32,7 @@ int policy_look(struct services *sv, struct policy **ret_changed, struct err *er
 int policy_renew(struct services *sv, struct policy **ret_changed, struct err *err);
 /* Takes it: it holds from now on, and the one before it is gone. policy_apply() brings it to the sessions, which borrow. */
 void policy_adopt(struct services *sv, struct policy *changed);
+enum env_trust policy_env_trust(const struct services *sv, const struct policy *p); /* in variables of the project */
 void policy_renew_env(struct services *sv); /* a variable has changed; session_use_env() brings it to the sessions */
 void policy_decline(struct services *sv,
 		    struct policy *changed); /* takes it: the old one holds until files change again */

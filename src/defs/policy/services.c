@@ -5,6 +5,7 @@
 #include "core/store/session_list.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
+#include "lib/base/list.h"
 
 void services_observe(struct services *sv, struct observer *o)
 {
@@ -69,6 +70,12 @@ const char *services_getenv(const struct services *sv, const struct settings *se
 	return value ? value : getenv(name);
 }
 
+/* From the settings, of a project only as far as they are believed; then from clients; then from the environment. */
+const char *services_variable(const struct services *sv, const char *name)
+{
+	return services_getenv(sv, sv->policy.settings, policy_env_trust(sv, &sv->policy), name);
+}
+
 void services_setenv(struct services *sv, const char *name, const char *value)
 {
 	struct variable **v = &sv->variables;
@@ -85,8 +92,7 @@ void services_setenv(struct services *sv, const char *name, const char *value)
 
 void services_free_variables(struct services *sv)
 {
-	for (struct variable *v; (v = sv->variables);) {
-		sv->variables = v->next;
+	for (struct variable *v; (v = list_pop(&sv->variables));) {
 		free(v->name);
 		free(v->value);
 		free(v);
@@ -97,12 +103,9 @@ void services_free_variables(struct services *sv)
 
 enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128, MOST_PLACES = 32 };
 
-/* From the settings, of a project only as far as they are believed; then from clients; then from the environment. */
 static const char *find_variable(const void *data, const char *name)
 {
-	const struct services *sv = data;
-
-	return services_getenv(sv, sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, name);
+	return services_variable(data, name);
 }
 
 static const char *const *all_variables(const void *data)
@@ -184,17 +187,16 @@ static void read_pin(void *data, const struct settings_var *var)
 
 static void read_pins(const struct services *sv, struct pins *ret)
 {
-	static const char *const off[] = { "", "0", "false", "no", "off" };
-
 	*ret = (struct pins){ 0 };
 	for (size_t i = 0; provider_table[i]; i++)
 		ret->list[i].value =
 			provider_table[i]->pin ? services_getenv(sv, NULL, ENV_OWN, provider_table[i]->pin) : NULL;
 	settings_env_each(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, read_pin, ret);
-	for (size_t i = 0; provider_table[i]; i++)
-		for (size_t k = 0; ret->list[i].value && k < COUNT_OF(off); k++)
-			if (str_is_nocase(str_trim(str_from(ret->list[i].value)), off[k]))
-				ret->list[i].value = NULL;
+	for (size_t i = 0; provider_table[i]; i++) {
+		struct str value = str_trim(str_from(ret->list[i].value));
+		if (!value.n || str_is_one_of_nocase(value, "0|false|no|off"))
+			ret->list[i].value = NULL;
+	}
 }
 
 /* A pin keeps requests from all other places. A provider that the command line or the host names is above it, unless the pin is

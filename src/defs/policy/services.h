@@ -112,6 +112,8 @@ void services_log(struct services *sv, const char *subject, const char *fmt, ...
 /* The value of a variable in the settings (NULL: none are asked), of a client, of the environment; NULL: none. Borrowed. */
 const char *services_getenv(const struct services *sv, const struct settings *settings, enum env_trust trust,
 			    const char *name);
+/* The same with the settings and the trust of the policy: what a variable of this program itself is. */
+const char *services_variable(const struct services *sv, const char *name);
 void services_setenv(struct services *sv, const char *name, const char *value);
 void services_free_variables(struct services *sv);
 void services_busy(struct services *sv, int change); /* cadre_run() returns when it is 0 */

@@ -15,7 +15,7 @@ bool policy_coordinates(const struct services *sv)
 {
 	if (sv->recorded_mode)
 		return !strcmp(sv->recorded_mode, "coordinator");
-	return sv->options.coordinator || env_is_on("CLAUDE_CODE_COORDINATOR_MODE") ||
+	return sv->options.coordinator || env_is_on(services_variable(sv, "CLAUDE_CODE_COORDINATOR_MODE")) ||
 	       (sv->policy.settings && settings_bool(sv->policy.settings, "coordinator", false));
 }
 
@@ -44,9 +44,13 @@ int services_agent_sources(struct services *sv, struct arena *a, struct catalog_
 	s.flag = o->agents;
 	s.denied = o->disallowed_tools;
 	s.setting_sources = o->some_sources ? o->setting_sources : SETTINGS_ALL;
-	s.bare = env_is_on("CLAUDE_CODE_SIMPLE");
+	s.bare = env_is_on(getenv("CLAUDE_CODE_SIMPLE"));
 	s.sdk = str_starts(str_from(entrypoint), STR("sdk-"));
-	s.builtin = builtin_switches_find(entrypoint);
+	s.builtin = s.sdk ? BUILTIN_NO_GUIDE : 0;
+	if (s.sdk && env_is_on(services_variable(sv, "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS")))
+		s.builtin |= BUILTIN_NONE;
+	if (env_is_on(services_variable(sv, "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS")))
+		s.builtin |= BUILTIN_NO_EXPLORE_PLAN;
 	if (policy_coordinates(sv))
 		s.builtin |= BUILTIN_COORDINATOR;
 	if (sv->policy.settings) /* the settings themselves are found with these sources, too */

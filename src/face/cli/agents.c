@@ -3,6 +3,7 @@
 #include "face/cli/agents.h"
 #include "face/cli/view.h"
 #include "face/screen/paint.h"
+#include "lib/base/list.h"
 
 static void row_free(struct agent_row *r)
 {
@@ -22,10 +23,8 @@ static void row_free(struct agent_row *r)
 
 void agents_release(struct agents *a)
 {
-	for (struct agent_row *r = a->first, *next; r; r = next) {
-		next = r->next;
+	for (struct agent_row *r; (r = list_pop(&a->first));)
 		row_free(r);
-	}
 	map_release(&a->by_id);
 	*a = (struct agents){ 0 };
 }
@@ -40,13 +39,11 @@ static char *harmless(const char *text)
 
 void agents_remove(struct agents *a, const char *id)
 {
-	struct agent_row **at = &a->first, *gone = map_remove(&a->by_id, str_from(id));
+	struct agent_row *gone = map_remove(&a->by_id, str_from(id));
 
 	if (!gone)
 		return;
-	while (*at != gone)
-		at = &(*at)->next;
-	*at = gone->next;
+	list_drop(&a->first, gone);
 	a->running -= !gone->ended_ms && !gone->waits;
 	a->asking -= gone->asks;
 	row_free(gone);

@@ -235,6 +235,7 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 	case CADRE_AGENT_PROGRESS:
 	case CADRE_TOOL_PROGRESS:
 	case CADRE_QUESTION_CLOSED:
+	case CADRE_TERMINAL_SEQUENCE:
 	case CADRE_MEMBER_STATE:
 	case CADRE_SANDBOX_VIOLATION: /* it stands in the result */
 	case CADRE_AGENT_ENDED:

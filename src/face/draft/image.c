@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * image.c - paths, and the heads of images and PDF files. */
 #include "face/draft/image.h"
+#include "lib/base/base64.h"
 #include "lib/base/utf8.h"
 
 static unsigned number(struct str b, size_t at, size_t n, bool big_endian)
@@ -70,11 +71,6 @@ bool image_head_of(struct str b, struct image_head *ret_head)
 	return str_starts(b, STR("%PDF-"));
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
-}
-
 /* The part behind file:// is percent-encoded, with or without this machine's name */
 static void decode_url(struct buf *path)
 {
@@ -83,12 +79,7 @@ static void decode_url(struct buf *path)
 	const char *slash = memchr(s.p, '/', s.n);
 
 	s = slash ? str_tail(s, (size_t)(slash - s.p)) : STR("");
-	for (size_t i = 0; i < s.n; i++) {
-		int high = s.p[i] == '%' && i + 2 < s.n ? hex_digit(s.p[i + 1]) : -1;
-		int low = high >= 0 ? hex_digit(s.p[i + 2]) : -1;
-		buf_addch(&out, low >= 0 ? (char)(high << 4 | low) : s.p[i]);
-		i += low >= 0 ? 2 : 0;
-	}
+	percent_decode(&out, s);
 	buf_clear(path);
 	buf_append(path, buf_str(&out));
 }

@@ -8,8 +8,6 @@ struct image_head {
 	unsigned width, height; /* 0 of a PDF file */
 };
 
-enum { IMAGE_HEAD_BYTES = 64 << 10 }; /* of a JPEG file: previews may stand before its size */
-
 bool image_head_of(struct str bytes, struct image_head *ret_head); /* false: none of those that models take */
 /* The next path of a paste as terminals write it: quoted, with backslashes before blanks, as a file: URL, or as it is. false: there
  * is none, or it is no path. */

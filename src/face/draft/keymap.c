@@ -151,7 +151,7 @@ static bool read_binding(struct keymap *m, struct key_binding b, struct str keys
 	const char *context = context_names[b.context];
 
 	if (!keymap_normalise(keys, b.keys)) {
-		buf_addf(problems, "%s: \"" STR_FMT "\" is no key\n", context, STR_ARG(utf8_cut(keys, 60)));
+		buf_addf(problems, "%s: \"" STR_FMT "\" is not a key\n", context, STR_ARG(utf8_cut(keys, 60)));
 		return false;
 	}
 	if (!strcmp(b.keys, "ctrl+c") || !strcmp(b.keys, "ctrl+d")) {
@@ -308,7 +308,6 @@ void keymap_add_help(const struct keymap *m, struct buf *out)
 				buf_addf(out, "%s" STR_FMT, out->n > start ? ", " : "", STR_ARG(one));
 		}
 		if (out->n > start)
-			buf_addf(out, "%*s%s\n", (int)(out->n - start < 28 ? 28 - (out->n - start) : 1), "",
-				 actions[i].help);
+			buf_addf(out, "\t%s\n", actions[i].help);
 	}
 }

@@ -11,9 +11,12 @@ void region_init(struct region *r)
 	*r = (struct region){ .columns = 80, .rows = 24 };
 	r->rewraps_caret = tmux && *tmux;
 	r->is_xterm_js = program && !strcmp(program, "vscode");
-	r->cuts = !r->rewraps_caret &&
-		  ((term && (!strcmp(term, "linux") || !strncmp(term, "rxvt", 4))) || getenv("XTERM_VERSION") ||
-		   getenv("STY") || getenv("VIM_TERMINAL") || getenv("NVIM") || getenv("INSIDE_EMACS"));
+	static const char *const cutting[] = { "linux", "rxvt", "st-", "dvtm", "eterm", "Eterm", "cygwin" };
+	bool known = getenv("XTERM_VERSION") || getenv("STY") || getenv("VIM_TERMINAL") || getenv("NVIM") ||
+		     getenv("INSIDE_EMACS");
+	for (size_t i = 0; term && i < COUNT_OF(cutting); i++)
+		known = known || !strncmp(term, cutting[i], strlen(cutting[i]));
+	r->cuts = known && !r->rewraps_caret;
 }
 
 void region_release(struct region *r)
@@ -180,6 +183,10 @@ void region_resize(struct region *r, unsigned columns, unsigned rows, unsigned c
 	bool fits = !known || wrapped || column + 1 >= columns; /* else it went as in no terminal that we know */
 	size_t up = r->at_row;
 
+	/* It cut the cursor's row, and only xterm.js is known to wrap the others then: from now on it counts as one that cuts. A row
+	 * may stay behind where that is wrong; none is lost. */
+	if (known && !wrapped && fits && !r->is_xterm_js)
+		r->cuts = true;
 	if (!r->cuts && columns < r->columns && columns && fits) {
 		up = wrapped ? r->at_column / columns : 0;
 		for (size_t i = 0; i < r->at_row; i++)

@@ -279,6 +279,47 @@ void ask_trust(struct tui *t, struct str why)
 	ask_queue(t, ask);
 }
 
+/* Their content is not read: what they would do is held until the folder is trusted. */
+void ask_trust_first(struct tui *t)
+{
+	static const char *const names[] = { ".claude/settings.json", ".claude/agents", ".claude/skills",
+					     ".claude/commands" }; /* servers of .mcp.json are asked about one by one */
+	AUTO_BUF struct buf why = { 0 }, config = { 0 };
+	AUTO_FREE char *here = realpath(".claude", NULL), *own = NULL;
+
+	if (tui_config_path(&config, ""))
+		own = realpath(config.p, NULL);
+	if (cadre_session_is_trusted(t->session) || (here && own && !strcmp(here, own)) ||
+	    args_has(t->args, "agent-id"))
+		return;
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (access(names[i], F_OK) == 0)
+			buf_addf(&why, "%s%s", why.n ? ", " : "It has ", names[i]);
+	if (!why.n)
+		return;
+	buf_addch(&why, '.');
+	t->trust_waits = true;
+	ask_trust(t, buf_str(&why));
+}
+
+/* `cadre trust` has ended. A session that has done nothing begins anew, with all that the folder brings. */
+static void trust_recorded(struct tui *t, struct str output, bool ok)
+{
+	struct str rest = str_trim(output);
+
+	feed_foreign(t, ok ? LOOK_DIM : LOOK_RED, str_cut(&rest, '\n'));
+	bool fresh =
+		ok && t->trust_waits && !t->worked && !args_has(t->args, "continue") && !args_has(t->args, "resume");
+	if (fresh) {
+		tui_want(t, TUI_NEW, STR(""));
+		return;
+	}
+	if (ok)
+		feed_say(t, LOOK_DIM, STR("A new session uses what this folder brings: /clear begins one."));
+	t->trust_waits = false;
+	tui_next_of_queue(t);
+}
+
 /* ---- opening -------------------------------------------------------------------------------------------------------- */
 
 void ask_open(struct tui *t)
@@ -409,16 +450,23 @@ void ask_permit(struct tui *t, const struct choice *c, const char *reason)
 static void give_answers(struct tui *t, bool declined)
 {
 	struct ask *ask = t->asks;
-	const char **answers = xcalloc(ask->count, sizeof *answers);
+	bool trust = !strcmp(ask->id, TRUST_ID);
 
+	if (trust && t->job) { /* it takes a command, and there is one at a time */
+		tui_note(t, "a command runs: Ctrl-C ends it");
+		return;
+	}
+	const char **answers = xcalloc(ask->count, sizeof *answers);
 	for (size_t i = 0; i < ask->count; i++)
 		answers[i] = ask->inquiries[i].answer;
-	if (strcmp(ask->id, TRUST_ID) != 0) {
+	if (!trust) {
 		if (cadre_answer_question(t->session, ask->id, answers, declined ? 0 : ask->count) == CADRE_NOT_FOUND)
 			feed_say(t, LOOK_DIM, STR("The question was answered elsewhere."));
 	} else if (!declined && answers[0] && !strcmp(answers[0], "yes")) {
-		job_cadre(t, "trust", STR(""), NULL);
-		feed_say(t, LOOK_DIM, STR("A new session uses what this folder brings: /clear begins one."));
+		job_cadre(t, "trust", STR(""), trust_recorded);
+	} else {
+		t->trust_waits = false;
+		tui_next_of_queue(t);
 	}
 	free(answers);
 	agents_set_asking(&t->agents, ask->agent, false);

@@ -146,13 +146,21 @@ static void show_diff(struct tui *t, struct str output, bool ok)
 	}
 }
 
+/* The repository may be a stranger's: nothing that its configuration names is run, neither filters nor hooks, nor a program to fetch
+ * what is missing. Filters of the user's own configuration are. */
 void diff_open(struct tui *t)
 {
 	static const char *const argv[] = {
 		"/bin/sh", "-c",
-		"git -c core.fsmonitor=false --no-pager diff --no-ext-diff --no-textconv HEAD; "
-		"git -c core.fsmonitor=false ls-files --others --exclude-standard | "
-		"sed 's/^/new file: /'",
+		"tab=$(printf '\\t') n=0; export GIT_ALLOW_PROTOCOL=none GIT_OPTIONAL_LOCKS=0\n"
+		"git config --show-scope --name-only --get-regexp '^filter\\.' | {\n"
+		"while IFS=$tab read -r scope key; do case $scope in local|worktree)\n"
+		"export \"GIT_CONFIG_KEY_$n=$key\" \"GIT_CONFIG_VALUE_$n=\"; n=$((n + 1));; esac; done\n"
+		"export GIT_CONFIG_COUNT=$n\n"
+		"set -- -c core.fsmonitor=false -c core.hooksPath=/dev/null --no-pager\n"
+		"git \"$@\" diff --no-ext-diff --no-textconv --ignore-submodules=dirty HEAD\n"
+		"git \"$@\" ls-files --others --exclude-standard | sed 's/^/new file: /'\n"
+		"}",
 		NULL
 	};
 

@@ -664,10 +664,20 @@ void feed_add_activity(struct tui *t)
 			more++;
 		styled_add_foreign(row, LOOK_BOLD, str_from(t->tools->name), true);
 		styled_add(row, LOOK_PLAIN, STR(" "));
-		styled_add(row, LOOK_PLAIN, utf8_cut(str_from(t->tools->summary), 120));
+		buf_addspan(&b, (tui_now_ms() - t->tools->started_ms) / 1000 * 1000);
+		/* of a long command so much that the time behind it is seen */
+		size_t at = row->text.n;
+		unsigned taken = cells_width(buf_str(&row->text)) + (unsigned)b.n + 3 + 17 + (more ? 12 : 0) + 1;
+		styled_add(row, LOOK_PLAIN, str_from(t->tools->summary));
+		if (t->region.columns > taken + 10) {
+			size_t fit = cells_fit(str_from(t->tools->summary), t->region.columns - taken - 1, NULL);
+			if (fit < strlen(t->tools->summary)) {
+				row->text.n = row->looks.n = at + fit;
+				styled_add(row, LOOK_PLAIN, str_from(tui_mark(t, MARK_MORE)));
+			}
+		}
 		if (more)
 			styled_addf(row, LOOK_DIM, " and %zu more", more);
-		buf_addspan(&b, (tui_now_ms() - t->tools->started_ms) / 1000 * 1000);
 	} else {
 		styled_add(row, LOOK_PLAIN,
 			   t->thinking   ? STR("thinking")

@@ -43,13 +43,18 @@ static void cycle_mode(struct tui *t)
 
 static void say_keys(struct tui *t)
 {
-	AUTO_BUF struct buf b = { 0 };
+	AUTO_BUF struct buf b = { 0 }, lines = { 0 };
 
-	keymap_add_help(&t->keymap, &b);
-	buf_addstr(
-		&b,
-		"/ commands . @ files . ! runs a shell command, !! without telling the model . # keeps a line in memory\n");
-	feed_say(t, LOOK_PLAIN, buf_str(&b));
+	keymap_add_help(&t->keymap, &lines);
+	for (struct str rest = buf_str(&lines), words; rest.n;) {
+		words = str_cut(&rest, '\n');
+		struct str keys = str_cut(&words, '\t');
+		show_pair(t, &b, keys, 32, words);
+	}
+	feed_foreign(t, LOOK_PLAIN, buf_str(&b));
+	feed_say(
+		t, LOOK_PLAIN,
+		STR("/ commands . @ files . ! runs a shell command, !! without telling the model . # keeps a line in memory\n"));
 }
 
 static void enter_line(struct tui *t)
@@ -312,6 +317,12 @@ static void row_down(struct tui *t)
 	move_row(t, false);
 }
 
+static void complete(struct tui *t)
+{
+	if (!t->lines || !menu_complete(t))
+		ask_open(t);
+}
+
 static void choose_model(struct tui *t)
 {
 	(void)command_slash(t, STR("/model"));
@@ -328,7 +339,7 @@ void input_action(struct tui *t, enum action action)
 		[ACTION_PREVIOUS] = row_up,
 		[ACTION_NEXT] = row_down,
 		[ACTION_SEARCH] = menu_search_history,
-		[ACTION_COMPLETE] = ask_open,
+		[ACTION_COMPLETE] = complete,
 		[ACTION_CYCLE_MODE] = cycle_mode,
 		[ACTION_MODEL] = choose_model,
 		[ACTION_THINKING] = toggle_thinking,

@@ -38,6 +38,31 @@ static void job_free(struct tui *t)
 	free(j);
 }
 
+/* Tables of our own commands have the first column above the others where the window is narrow. */
+static void say_output(struct tui *t, struct str output, bool shell)
+{
+	AUTO_BUF struct buf safe = { 0 }, lines = { 0 };
+
+	if (shell || t->dumb || t->region.columns >= NARROW_COLUMNS) {
+		feed_foreign(t, LOOK_PLAIN, output);
+		return;
+	}
+	render_text(&safe, output);
+	for (struct str rest = buf_str(&safe); rest.n;) {
+		struct str line = str_trim(str_cut(&rest, '\n'));
+		const char *gap = memmem(line.p, line.n, "  ", 2);
+		struct str left = { line.p, gap ? (size_t)(gap - line.p) : line.n };
+		AUTO_BUF struct buf right = { 0 };
+		for (struct str more = str_tail(line, left.n), word; more.n;) {
+			word = str_cut(&more, ' ');
+			if (word.n)
+				buf_addf(&right, "%s" STR_FMT, right.n ? " " : "", STR_ARG(word));
+		}
+		show_pair(t, &lines, left, NARROW_COLUMNS, buf_str(&right));
+	}
+	feed_foreign(t, LOOK_PLAIN, buf_str(&lines));
+}
+
 static void job_end(struct tui *t)
 {
 	struct job *j = t->job;
@@ -61,7 +86,7 @@ static void job_end(struct tui *t)
 		at = end ? (size_t)(end - shown.p) + 1 : shown.n;
 		lines++;
 	}
-	feed_foreign(t, LOOK_PLAIN, (struct str){ shown.p, at });
+	say_output(t, (struct str){ shown.p, at }, j->shell);
 	if (at < shown.n || j->cut)
 		feed_say(t, LOOK_DIM, STR("… more output is not shown"));
 	if (j->shell && WIFEXITED(status) && WEXITSTATUS(status)) {

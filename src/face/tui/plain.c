@@ -179,7 +179,15 @@ static const struct choice *choice_of_word(const struct inquiry *q, size_t word)
 	return NULL;
 }
 
-/* All its lines are shown: what is allowed must have been seen. The last choice is to use words, as any text does. */
+/* Choices with a number: the last one may be to use words, as any text does */
+static size_t numbered(const struct inquiry *q)
+{
+	int last = q->choices[q->count - 1].kind;
+
+	return q->count - (last == CHOICE_OWN || last == CHOICE_DENY_WHY);
+}
+
+/* All its lines are shown: what is allowed must have been seen. */
 void plain_say_question(struct tui *t, const struct ask *ask)
 {
 	const struct inquiry *q = &ask->inquiries[ask->at];
@@ -188,7 +196,7 @@ void plain_say_question(struct tui *t, const struct ask *ask)
 	if (ask->permission && t->lines->reader)
 		styled_add(&s, LOOK_BOLD, STR("Permission Required: "));
 	styled_append(&s, &q->text, 0, q->text.text.n);
-	for (size_t i = 0; i + 1 < q->count; i++)
+	for (size_t i = 0; i < numbered(q); i++)
 		styled_addf(&s, LOOK_PLAIN, "  %zu. %s\n", i + 1, q->choices[i].label);
 	feed_styled(t, &s);
 }
@@ -203,10 +211,11 @@ static const struct draft *question_line(const struct tui *t, struct buf *ret_pr
 		return NULL;
 	const struct inquiry *q = &ask->inquiries[ask->at];
 	if (!ask->permission) {
-		buf_addf(ret_prompt, "%s, or your own words: ", q->several ? "Numbers with commas" : "A number");
+		buf_addf(ret_prompt, "%s%s: ", q->several ? "Numbers with commas" : "A number",
+			 numbered(q) < q->count ? ", or your own words" : "");
 		return &ask->words;
 	}
-	buf_addf(ret_prompt, "Enter 1 to %zu or ", q->count - 1);
+	buf_addf(ret_prompt, "Enter 1 to %zu or ", numbered(q));
 	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		if (!choice_of_word(q, i))
 			continue;
@@ -222,9 +231,13 @@ static void answer_inquiry(struct tui *t, const struct inquiry *q, struct str ty
 	const char **labels = xcalloc(q->count, sizeof *labels);
 	AUTO_BUF struct buf answer = { 0 };
 
-	for (size_t i = 0; i + 1 < q->count; i++)
+	bool known = false;
+	for (size_t i = 0; i < numbered(q); i++)
 		labels[i] = q->choices[i].value;
-	bool known = choice_read(labels, q->count - 1, q->several, typed, &answer);
+	if (choice_read(labels, numbered(q), q->several, typed, &answer))
+		known = numbered(q) < q->count;
+	for (size_t i = 0; !known && i < numbered(q); i++)
+		known = str_is(buf_str(&answer), labels[i]);
 	free(labels);
 	if (known)
 		ask_answer(t, buf_take(&answer, NULL));
@@ -250,7 +263,7 @@ void plain_answer(struct tui *t, struct ask *ask, struct str typed)
 	while (word < COUNT_OF(words) && !str_is_nocase(s, words[word].letter) && !str_is_nocase(s, words[word].word))
 		word++;
 	bool is_number = str_to_u64(s, &number);
-	if (is_number && number && number < q->count)
+	if (is_number && number && number <= numbered(q))
 		chosen = &q->choices[number - 1];
 	else if (word < COUNT_OF(words))
 		chosen = choice_of_word(q, word);

@@ -18,11 +18,38 @@ struct styled *rows_add(struct tui *t)
 	return &t->rows[t->row_count++];
 }
 
+static void cut_at(struct styled *s, size_t n)
+{
+	s->text.n = s->looks.n = n;
+}
+
 void rows_cut(struct tui *t, struct styled *s)
 {
-	size_t n = cells_fit(buf_str(&s->text), t->region.columns - 1, NULL);
+	unsigned columns = t->region.columns - 1;
+	struct str text = buf_str(&s->text), mark = str_from(tui_mark(t, MARK_MORE));
 
-	s->text.n = s->looks.n = n;
+	if (cells_fit(text, columns, NULL) == text.n)
+		return;
+	unsigned room = cells_width(mark) < columns ? columns - cells_width(mark) : 0;
+	size_t n = cells_fit(text, room ? room : columns, NULL);
+	while (room && n && text.p[n - 1] == ' ')
+		n--;
+	unsigned look = n ? (unsigned char)s->looks.p[n - 1] : LOOK_PLAIN;
+	cut_at(s, n);
+	if (room)
+		styled_add(s, look, mark);
+}
+
+void rows_cut_hints(struct tui *t, struct styled *s)
+{
+	while (cells_width(buf_str(&s->text)) > t->region.columns - 1) {
+		const char *dot = NULL;
+		for (size_t i = s->text.n; i >= 3 && !dot; i--)
+			dot = memcmp(s->text.p + i - 3, " . ", 3) ? NULL : s->text.p + i - 3;
+		if (!dot)
+			return;
+		cut_at(s, (size_t)(dot - s->text.p));
+	}
 }
 
 /* ---- agents --------------------------------------------------------------------------------------------------------- */
@@ -198,6 +225,8 @@ static void add_text_rows(struct tui *t, struct ask *ask, size_t room)
 
 	for (size_t from = 0; from < s.n; from = next, count++)
 		(void)cells_wrap(s, from, columns, &next);
+	bool cut = count > room;
+	room -= cut && room > 1; /* for the row that says so */
 	ask->scroll = MIN(ask->scroll, count > room ? count - room : 0);
 	ask->saw_end = ask->saw_end || ask->scroll + room >= count;
 	size_t at = 0;
@@ -206,22 +235,69 @@ static void add_text_rows(struct tui *t, struct ask *ask, size_t room)
 		if (at >= ask->scroll && at < ask->scroll + room)
 			styled_append(rows_add(t), text, from, end);
 	}
-	if (count > room)
-		styled_addf(rows_add(t), LOOK_YELLOW, "%s rows %zu-%zu of %zu, PgUp PgDn, ctrl+o",
-			    tui_mark(t, MARK_MORE), ask->scroll + 1, ask->scroll + room, count);
+	if (!cut)
+		return;
+	struct styled *more = rows_add(t);
+	styled_addf(more, LOOK_YELLOW, "%s %zu-%zu of %zu . PgDn . PgUp . ctrl+o", tui_mark(t, MARK_MORE),
+		    ask->scroll + 1, ask->scroll + room, count);
+	rows_cut_hints(t, more);
+}
+
+/* A choice in as many rows as it needs, or in one. Returns how many; draws: they are added. */
+static size_t choice_rows(struct tui *t, const struct ask *ask, size_t i, bool whole, bool draws)
+{
+	const struct inquiry *q = &ask->inquiries[ask->at];
+	const struct choice *c = &q->choices[i];
+	bool selected = i == ask->selected;
+	unsigned look = selected ? LOOK_BOLD : LOOK_PLAIN, columns = t->region.columns - 1;
+	struct str label = str_from(c->label);
+	AUTO_BUF struct buf mark = { 0 };
+	size_t count = 0, next = 0;
+
+	buf_addf(&mark, "%s %zu %s", selected ? tui_mark(t, MARK_PROMPT) : " ", i + 1,
+		 q->several && c->kind == CHOICE_ANSWER ? c->chosen ? "[x] " : "[ ] " : "");
+	unsigned indent = cells_width(buf_str(&mark));
+	for (size_t from = 0; !count || (whole && from < label.n); from = next, count++) {
+		size_t end = whole && columns > indent + 4 ? cells_wrap(label, from, columns - indent, &next)
+							   : (next = label.n);
+		if (!draws)
+			continue;
+		struct styled *row = rows_add(t);
+		styled_addf(row, look, "%*s", count ? (int)indent : 0, "");
+		styled_add(row, look, count ? STR("") : buf_str(&mark));
+		styled_add(row, look, (struct str){ label.p + from, end - from });
+	}
+	return count;
+}
+
+/* What it takes to answer: the choices, whole if a third of the window is enough for them, else the selected one */
+static size_t add_choices(struct tui *t, const struct ask *ask, bool draws, size_t *ret_row)
+{
+	const struct inquiry *q = &ask->inquiries[ask->at];
+	size_t count = 0;
+
+	for (size_t i = 0; i < q->count; i++)
+		count += choice_rows(t, ask, i, true, false);
+	bool whole = count <= MAX((size_t)t->region.rows / 3, q->count);
+	count = 0;
+	for (size_t i = 0; i < q->count; i++) {
+		if (ask->in_words && (ask->in_rule || i != ask->selected))
+			continue; /* one is chosen */
+		if (i == ask->selected)
+			*ret_row = t->row_count;
+		count += choice_rows(t, ask, i, whole || i == ask->selected, draws);
+	}
+	return count;
 }
 
 static void add_question(struct tui *t, size_t *ret_row, unsigned *ret_column)
 {
 	struct ask *ask = t->asks;
 	struct inquiry *q = &ask->inquiries[ask->at];
-	size_t used = t->row_count + q->count + 3;
-	size_t waiting = 0;
+	size_t waiting = 0, most = MAX(t->region.rows / 3, 1u), high = t->region.rows > 1 ? t->region.rows - 1 : 1;
 
 	for (const struct ask *a = ask->next; a; a = a->next)
 		waiting++;
-	if (ask->form)
-		used += form_count(ask->form) - q->count;
 	if (ask->count > 1 && !ask->form) { /* tabs: which are answered, which one is shown */
 		struct styled *tabs = rows_add(t);
 		for (size_t i = 0; i < ask->count; i++)
@@ -231,60 +307,54 @@ static void add_question(struct tui *t, size_t *ret_row, unsigned *ret_column)
 				    : ask->inquiries[i].answer ? "x"
 							       : " ");
 	}
-	add_text_rows(t, ask, t->region.rows > used + 3 ? t->region.rows - used : 3);
+	size_t below = 1 + (ask->form ? form_count(ask->form) : add_choices(t, ask, false, ret_row)) +
+		       (ask->in_words ? most : 0);
+	add_text_rows(t, ask, high > t->row_count + below ? high - t->row_count - below : 1);
 	if (ask->form)
 		form_add_rows(t, ask->form, ret_row, ret_column);
-	for (size_t i = 0; !ask->form && i < q->count; i++) {
-		const struct choice *c = &q->choices[i];
-		bool selected = i == ask->selected;
-		struct styled *row = rows_add(t);
-		styled_addf(row, selected ? LOOK_BOLD : LOOK_PLAIN, "%s %zu %s",
-			    selected ? tui_mark(t, MARK_PROMPT) : " ", i + 1,
-			    q->several && c->kind == CHOICE_ANSWER ? c->chosen ? "[x] " : "[ ] " : "");
-		styled_add(row, selected ? LOOK_BOLD : LOOK_PLAIN, str_from(c->label));
-		if (selected)
-			*ret_row = t->row_count - 1;
-	}
+	else
+		(void)add_choices(t, ask, true, ret_row);
 	if (ask->in_words) {
 		AUTO_BUF struct buf prompt = { 0 };
 		buf_addf(&prompt, "%s ", tui_mark(t, MARK_PROMPT));
-		rows_add_input(t, &ask->words, buf_str(&prompt), MAX(t->region.rows / 3, 1u), ret_row, ret_column);
+		rows_add_input(t, &ask->words, buf_str(&prompt), most, ret_row, ret_column);
 	}
 	struct styled *hint = rows_add(t);
 	styled_add(hint, LOOK_DIM, ask->takes_keys ? STR("") : STR("in a moment: "));
 	if (t->note.n)
 		styled_add_foreign(hint, LOOK_YELLOW, buf_str(&t->note), true);
 	else
-		styled_add(
-			hint, LOOK_DIM,
-			ask->in_rule    ? STR("the rule that is kept . enter . esc back")
-			: ask->in_words ? STR("enter sends . esc back")
-			: ask->form
-				? STR("tab field . space, left, right choose . enter next, then sends . esc declines")
-				: STR("enter . 1-9 choose . esc no"));
-	if (ask->in_words || ask->form || t->note.n)
-		return;
-	if (q->several)
-		styled_add(hint, LOOK_DIM, STR(" . space marks"));
-	if (ask->count > 1)
-		styled_add(hint, LOOK_DIM, STR(" . tab next"));
-	if (ask->rule)
-		styled_add(hint, LOOK_DIM, STR(" . e edits the rule"));
-	if (waiting)
+		styled_add(hint, LOOK_DIM,
+			   ask->in_rule    ? STR("enter . esc back . the rule that is kept")
+			   : ask->in_words ? STR("enter sends . esc back")
+			   : ask->form ? STR("enter next, sends . esc declines . tab field . space, left, right choose")
+				       : STR("enter . 1-9 choose . esc no"));
+	bool more = !ask->in_words && !ask->form && !t->note.n;
+	if (more && waiting)
 		styled_addf(hint, LOOK_DIM, " . %zu more wait: n p", waiting);
+	if (more && q->several)
+		styled_add(hint, LOOK_DIM, STR(" . space marks"));
+	if (more && ask->count > 1)
+		styled_add(hint, LOOK_DIM, STR(" . tab next"));
+	if (more && ask->rule)
+		styled_add(hint, LOOK_DIM, STR(" . e edits the rule"));
+	rows_cut_hints(t, hint);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------ */
 
-static void add_status(struct tui *t)
+/* small: only what must be known now */
+static void add_status(struct tui *t, bool small)
 {
 	bool waiting = t->asks && !t->asking;
 
-	if (!t->note.n && !waiting && status_add_rows(t))
+	if (!t->note.n && !waiting && (small || status_add_rows(t)))
 		return;
 	struct styled *row = rows_add(t);
 	if (t->note.n) {
 		styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note), true);
+	} else if (small) {
+		styled_add(row, LOOK_YELLOW, STR("tab: a question"));
 	} else {
 		if (t->vim.on)
 			styled_addf(row, LOOK_BOLD, "%s ", vim_mode_name(&t->vim));
@@ -301,6 +371,7 @@ static void add_status(struct tui *t)
 			styled_add(row, LOOK_DIM, STR(" . a command runs"));
 		else
 			styled_add(row, LOOK_DIM, t->in_turn ? STR(" . enter queues") : STR(" . ? keys . / commands"));
+		rows_cut_hints(t, row);
 	}
 }
 
@@ -330,8 +401,7 @@ void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column)
 		rows_add_input(t, &t->draft, buf_str(&prompt), most, ret_row, ret_column);
 		if (t->menu)
 			menu_add_rows(t);
-		if (!small)
-			add_status(t);
+		add_status(t, small);
 	}
 	for (size_t i = 0; i < t->row_count; i++)
 		rows_cut(t, &t->rows[i]);

@@ -27,7 +27,7 @@ enum tui_timer {
 };
 
 enum tui_wanted { TUI_FIRST /* by the command line */, TUI_NEW, TUI_OLD, TUI_FORK };
-enum { COPIES = 10 }; /* answers that /copy knows */
+enum { COPIES = 10 /* answers that /copy knows */, NARROW_COLUMNS = 60 /* below it tables are lists */ };
 
 struct ask; /* ask.c */
 struct json;
@@ -134,9 +134,9 @@ struct tui {
 	} * queue;                       /* prompts for the next turns; owned */
 	size_t queue_count;
 	struct agents agents;
-	struct ask *asks; /* oldest first */
-	bool asking;      /* the first of asks is open */
-	bool trust_asked;
+	struct ask *asks;              /* oldest first */
+	bool asking;                   /* the first of asks is open */
+	bool trust_asked, trust_waits; /* waits: until it is answered prompts are queued */
 	struct job *job;               /* a program whose output is shown; NULL: none */
 	struct buf joined;             /* output of `!` that the next prompt brings along */
 	struct page *page;             /* on the alternate screen; NULL: none */
@@ -153,6 +153,7 @@ void tui_changed(struct tui *t);                                        /* a fra
 void tui_draw(struct tui *t);                                           /* now */
 void tui_note(struct tui *t, const char *text);                         /* in the status row, for two seconds */
 void tui_submit(struct tui *t, struct str prompt);                      /* a prompt, at once or queued */
+void tui_next_of_queue(struct tui *t);                                  /* a prompt that waited, if no turn runs */
 void tui_leave(struct tui *t, int code);
 void tui_queued_release(struct queued *q);
 void tui_want(struct tui *t, enum tui_wanted wanted, struct str id); /* another session */
@@ -204,7 +205,9 @@ void todo_release(struct tui *t);
 /* ---- rows.c: the live region --------------------------------------------------------------------------------------- */
 
 struct styled *rows_add(struct tui *t);         /* an empty one at the end */
-void rows_cut(struct tui *t, struct styled *s); /* to the width of the window */
+void rows_cut(struct tui *t, struct styled *s); /* to the width of the window, with a mark */
+/* The same for parts with " . " between them: those that do not fit whole are left out, if the first one fits. */
+void rows_cut_hints(struct tui *t, struct styled *s);
 void rows_add_agents(struct tui *t, bool small);
 /* A text that is being typed, behind its prompt, in at most so many rows */
 void rows_add_input(struct tui *t, const struct draft *d, struct str prompt, size_t most, size_t *ret_row,
@@ -240,7 +243,8 @@ void attach_clipboard_bytes(struct tui *t, struct str bytes); /* the terminal's 
 /* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
 
 void ask_add(struct tui *t, const struct cadre_event *e);
-void ask_trust(struct tui *t, struct str why);   /* whether this folder is trusted; once */
+void ask_trust(struct tui *t, struct str why); /* whether this folder is trusted; once */
+void ask_trust_first(struct tui *t); /* the same before the first prompt, if the folder brings files of agents */
 void ask_saw_end(struct tui *t, const char *id); /* the whole text was on the screen */
 /* The questions of an agent, or (id) one of them, need no answer any more; why: for the user, if it is open. */
 void ask_drop(struct tui *t, const char *agent, const char *id, struct str why);
@@ -266,6 +270,7 @@ void form_add_rows(struct tui *t, const struct form *f, size_t *ret_row, unsigne
 void menu_update(struct tui *t);                     /* the draft has changed */
 bool menu_key(struct tui *t, const struct key *key); /* false: not for the menu */
 void menu_add_rows(struct tui *t);
+bool menu_complete(struct tui *t);       /* plain mode: Tab completes, or writes what fits; false: nothing does */
 void menu_search_history(struct tui *t); /* Ctrl-R */
 void menu_close(struct tui *t);
 
@@ -359,6 +364,8 @@ bool command_slash(struct tui *t, struct str line);   /* true: it was one of our
 
 /* ---- show.c: what commands show of the session ------------------------------------------------------------------------ */
 
+/* Two columns of our own words, the right one wrapped where it begins; below each other in a narrow window */
+void show_pair(struct tui *t, struct buf *out, struct str left, unsigned indent, struct str right);
 void show_context(struct tui *t);
 void show_usage(struct tui *t);
 void show_servers(struct tui *t);

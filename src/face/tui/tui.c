@@ -217,7 +217,7 @@ void tui_submit(struct tui *t, struct str prompt)
 	AUTO_BUF struct buf text = { 0 };
 	char why[240] = "";
 
-	if (t->in_turn) {
+	if (t->in_turn || t->trust_waits) {
 		t->queue = xrealloc(t->queue, (t->queue_count + 1) * sizeof *t->queue);
 		t->queue[t->queue_count++] =
 			(struct queued){ .text = xstrndup(prompt.p, prompt.n), .blocks = buf_take(&t->attached, NULL) };
@@ -301,7 +301,7 @@ void tui_queued_release(struct queued *q)
 	draft_kept_release(&q->draft);
 }
 
-static void next_of_queue(struct tui *t)
+void tui_next_of_queue(struct tui *t)
 {
 	if (!t->queue_count || t->in_turn || t->leaving)
 		return;
@@ -328,6 +328,8 @@ static void on_event(const struct cadre_event *e, void *data)
 	feed_event(t, e);
 	if (kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED || kind == CADRE_ELICITATION_ASKED)
 		ask_add(t, e);
+	if (kind == CADRE_TERMINAL_SEQUENCE && t->osc && !t->lines)
+		cadre_write(t->out, view_event_text(e).p, view_event_text(e).n);
 	if (kind == CADRE_QUESTION_CLOSED)
 		ask_drop(t, NULL, cadre_event_id(e), view_event_text(e));
 	if (kind == CADRE_AGENT_ENDED || (kind == CADRE_TURN_ENDED && !cadre_event_agent(e)[0]))
@@ -340,7 +342,7 @@ static void on_event(const struct cadre_event *e, void *data)
 	if (t->leaving)
 		tui_stop(t);
 	else
-		next_of_queue(t);
+		tui_next_of_queue(t);
 	tui_changed(t);
 }
 
@@ -515,6 +517,8 @@ static void tui_switch(struct tui *t)
 		buf_addstr(&b, "That session is in use, here or in another process.");
 	else if (rc < 0)
 		buf_addstr(&b, err.text);
+	else if (t->trust_waits)
+		buf_addstr(&b, "What this folder brings counts now.");
 	else if (t->wanted == TUI_NEW)
 		buf_addstr(&b, "New session: it does not contain the conversation so far.");
 	else if (t->wanted == TUI_FORK)
@@ -526,6 +530,10 @@ static void tui_switch(struct tui *t)
 	else
 		show_past(t);
 	feed_foreign(t, rc < 0 ? LOOK_RED : LOOK_DIM, buf_str(&b));
+	if (t->trust_waits) {
+		t->trust_waits = false;
+		tui_next_of_queue(t);
+	}
 	tui_draw(t);
 }
 
@@ -603,8 +611,10 @@ int tui_run(const struct args *args, bool plain)
 	feed_foreign(&t, LOOK_DIM, buf_str(&text));
 	if (!t.lines && (args_has(args, "continue") || args_has(args, "resume")))
 		show_past(&t);
+	ask_trust_first(&t);
 	if ((prompt && str_trim(str_from(prompt)).n) || cadre_has_initial_prompt(t.session)) {
-		feed_prompt(&t, str_from(prompt));
+		if (!t.trust_waits)
+			feed_prompt(&t, str_from(prompt));
 		tui_submit(&t, str_from(prompt ? prompt : ""));
 	}
 	status_refresh(&t);

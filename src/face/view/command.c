@@ -20,21 +20,21 @@ static void run_help(struct tui *t, const struct slash *slash, struct str rest)
 		rest = (struct str){ rest.p + 1, rest.n - 1 };
 	for (size_t i = 0; i < slash_count; i++) {
 		const struct slash *s = &slash_table[i];
-		size_t start = b.n;
+		AUTO_BUF struct buf name = { 0 };
 		if (rest.n && !command_is(s, rest))
 			continue;
-		buf_addf(&b, "/%s%s%s", s->name, s->args[0] ? " " : "", s->args);
+		buf_addf(&name, "/%s%s%s", s->name, s->args[0] ? " " : "", s->args);
 		for (const char *alias = s->aliases; *alias; alias += strlen(alias) + 1)
-			buf_addf(&b, ", /%s", alias);
-		buf_addf(&b, "%*s%s\n", (int)(b.n - start < 34 ? 34 - (b.n - start) : 1), "", s->help);
+			buf_addf(&name, ", /%s", alias);
+		show_pair(t, &b, buf_str(&name), 34, str_from(s->help));
 	}
 	if (!b.n)
 		buf_addf(&b, "no command /" STR_FMT "\n", STR_ARG(rest));
-	buf_addstr(
-		&b,
-		rest.n ? ""
-		       : "/NAME uses a skill or a prompt of a server: / lists them. ? on an empty line shows the keys.\n");
 	feed_foreign(t, LOOK_PLAIN, buf_str(&b));
+	if (!rest.n)
+		feed_say(
+			t, LOOK_PLAIN,
+			STR("/NAME uses a skill or a prompt of a server: / lists them. ? on an empty line shows the keys.\n"));
 }
 
 static void run_cadre(struct tui *t, const struct slash *slash, struct str rest)
@@ -278,7 +278,7 @@ static void run_choice(struct tui *t, const struct slash *slash, struct str rest
 	static const struct {
 		const char *name, *title;
 		page_choose_fn *choose;
-	} kinds[] = { { "effort", "Effort from the next request on", choose_effort },
+	} kinds[] = { { "effort", "Effort . from the next request on", choose_effort },
 		      { "mode", "Permission mode", choose_mode },
 		      { "theme", "Theme", choose_theme },
 		      { "output-style", "", choose_style },
@@ -642,6 +642,7 @@ bool command_slash(struct tui *t, struct str line)
 	show_read_skills(t);
 	if (map_get(&t->skills, name))
 		return false;
+	feed_prompt(t, line);
 	const char *meant = name_meant(t, name);
 	buf_addf(&b, "no command /" STR_FMT "%s%s%s\n", STR_ARG(name), meant ? "; did you mean /" : "; / lists them",
 		 meant ? meant : "", meant ? "?" : "");

@@ -6,7 +6,7 @@
 #include "face/tui/state.h"
 #include "face/cli/view.h"
 
-enum { MENU_ROWS = 8, MOST_ITEMS = 2000 };
+enum { MENU_ROWS = 8, MENU_LINES = 20, MOST_ITEMS = 2000 };
 
 struct item {
 	char *text, *help; /* text: as it is put in; help: harmless, may be "" */
@@ -163,18 +163,13 @@ void menu_search_history(struct tui *t)
 			menu_add(m, str_from(t->draft.history[i]), "");
 }
 
-void menu_update(struct tui *t)
+/* What fits the word before the cursor; none: there is no menu */
+static void menu_build(struct tui *t)
 {
 	struct str text = buf_str(&t->draft.text);
 	size_t cursor = t->draft.cursor, at = cursor;
 
-	if (t->menu && t->menu->kind == MENU_HISTORY) {
-		menu_search_history(t);
-		return;
-	}
 	menu_close(t);
-	if (t->lines)
-		return;
 	while (at && text.p[at - 1] != ' ' && text.p[at - 1] != '\n')
 		at--;
 	struct str word = { text.p + at, cursor - at };
@@ -191,6 +186,14 @@ void menu_update(struct tui *t)
 		menu_close(t);
 }
 
+void menu_update(struct tui *t)
+{
+	if (t->menu && t->menu->kind == MENU_HISTORY)
+		menu_search_history(t);
+	else if (!t->lines)
+		menu_build(t);
+}
+
 static void menu_accept(struct tui *t)
 {
 	struct menu *m = t->menu;
@@ -205,6 +208,46 @@ static void menu_accept(struct tui *t)
 	menu_close(t);
 	if (is_dir)
 		menu_update(t);
+}
+
+bool menu_complete(struct tui *t)
+{
+	AUTO_BUF struct buf lines = { 0 };
+
+	menu_build(t);
+	struct menu *m = t->menu;
+	if (!m)
+		return false;
+	struct str typed = { t->draft.text.p + m->from, t->draft.cursor - m->from };
+	size_t starting = 0;
+	for (size_t i = 0; i < m->count; i++) /* those that begin so come first, and count alone */
+		if (str_starts(str_from(m->items[i].text), typed)) {
+			struct item one = m->items[i];
+			m->items[i] = m->items[starting];
+			m->items[starting++] = one;
+		}
+	struct str first = str_from(m->items[0].text);
+	size_t common = starting ? first.n : 0, count = starting ? starting : m->count;
+	for (size_t i = 1; i < starting; i++)
+		while (strncmp(m->items[i].text, first.p, common) != 0)
+			common--;
+	m->selected = 0;
+	if (count == 1) {
+		menu_accept(t);
+		return true;
+	}
+	if (common > typed.n) {
+		draft_replace(&t->draft, m->from, t->draft.cursor, (struct str){ first.p, common });
+	} else {
+		for (size_t i = 0; i < count && i < MENU_LINES; i++)
+			buf_addf(&lines, "  %s%s%s\n", m->items[i].text, m->items[i].help[0] ? "  " : "",
+				 m->items[i].help);
+		if (count > MENU_LINES)
+			buf_addf(&lines, "  %zu more\n", count - MENU_LINES);
+		feed_foreign(t, LOOK_PLAIN, buf_str(&lines));
+	}
+	menu_close(t);
+	return true;
 }
 
 bool menu_key(struct tui *t, const struct key *key)
@@ -238,6 +281,10 @@ void menu_add_rows(struct tui *t)
 {
 	const struct menu *m = t->menu;
 	size_t first = m->selected >= MENU_ROWS ? m->selected - MENU_ROWS + 1 : 0;
+	unsigned column = 20; /* of the words behind the names */
+
+	for (size_t i = first; i < m->count && i < first + MENU_ROWS; i++)
+		column = MAX(column, MIN(cells_width(str_from(m->items[i].text)) + 3, t->region.columns / 2));
 
 	for (size_t i = first; i < m->count && i < first + MENU_ROWS; i++) {
 		struct styled *row = rows_add(t);
@@ -245,9 +292,9 @@ void menu_add_rows(struct tui *t)
 		styled_add(row, look, i == m->selected ? str_from(tui_mark(t, MARK_PROMPT)) : STR(" "));
 		styled_add(row, look, STR(" "));
 		styled_add_foreign(row, look, str_from(m->items[i].text), true);
-		if (m->items[i].help[0]) {
+		if (m->items[i].help[0] && t->region.columns >= 40) {
 			unsigned width = cells_width(buf_str(&row->text));
-			styled_addf(row, LOOK_PLAIN, "%*s", width < 20 ? (int)(20 - width) : 1, "");
+			styled_addf(row, LOOK_PLAIN, "%*s", width < column ? (int)(column - width) : 1, "");
 			styled_add(row, LOOK_DIM, str_from(m->items[i].help));
 		}
 	}

@@ -240,7 +240,11 @@ static void add_list_rows(struct tui *t, struct page *p, size_t room)
 	}
 	if (!at)
 		styled_add(rows_add(t), LOOK_DIM, STR("  nothing fits"));
-	styled_addf(&t->rows[0], LOOK_DIM, "  %zu of %zu", fitting, p->count);
+	struct styled *title = &t->rows[0];
+	const char *about = strstr(p->title, " . ");
+	styled_clear(title); /* the count stands before the words that may be left out */
+	styled_add(title, LOOK_BOLD, (struct str){ p->title, about ? (size_t)(about - p->title) : strlen(p->title) });
+	styled_addf(title, LOOK_DIM, " . %zu of %zu%s", fitting, p->count, about ? about : "");
 	if (lower)
 		add_preview(t, p, lower);
 }
@@ -270,25 +274,34 @@ void page_draw(struct tui *t, struct buf *out)
 	while (t->row_count < room + 1)
 		(void)rows_add(t);
 	row = rows_add(t);
-	if (p->writing) {
-		styled_add(row, LOOK_PLAIN, STR("message: "));
-		styled_add_foreign(row, LOOK_PLAIN, buf_str(&p->message), true);
-	} else if (p->filtering || p->kind == PAGE_LIST) {
-		styled_add(row, LOOK_PLAIN, STR("/"));
-		styled_add_foreign(row, LOOK_PLAIN, buf_str(&p->filter), true);
-		styled_add(row, LOOK_DIM, STR("   enter takes . esc leaves"));
+	unsigned column = 0;
+	if (p->writing || p->filtering || p->kind == PAGE_LIST) {
+		AUTO_BUF struct buf typed = { 0 };
+		struct str prompt = p->writing ? STR("message: ") : STR("/");
+		render_line(&typed, buf_str(p->writing ? &p->message : &p->filter));
+		struct str end = buf_str(&typed); /* of a long one the end is shown, with the cursor behind it */
+		while (end.n && cells_width(prompt) + cells_width(end) > t->region.columns - 2)
+			end = str_tail(end, cells_next(end, 0, &column));
+		styled_add(row, LOOK_PLAIN, prompt);
+		styled_add(row, LOOK_PLAIN, end);
+		column = MIN(cells_width(buf_str(&row->text)), t->region.columns - 1);
+		if (column + 15 < t->region.columns)
+			styled_add(row, LOOK_DIM,
+				   p->writing ? STR("   enter sends . esc back") : STR("   enter takes . esc leaves"));
 	} else if (t->note.n) {
 		styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note), true);
 	} else if (p->kind == PAGE_TEXT) {
 		styled_add(row, LOOK_DIM, STR("q leaves . / searches . n N . PgUp PgDn g G . y copies . v editor"));
 	} else {
 		styled_add(row, LOOK_DIM,
-			   STR("q leaves . enter shows . m message . x stop . b background . left right fold . "
-			       "/ find . s sort . h hide ended"));
+			   STR("q leaves . enter . m message . x stop . b background . / find . s sort . h hide . "
+			       "left right fold . y id"));
 	}
+	rows_cut_hints(t, row);
+	rows_cut_hints(t, &t->rows[0]);
 	for (size_t i = 0; i < t->row_count; i++)
 		rows_cut(t, &t->rows[i]);
-	region_draw(&p->screen, t->rows, t->row_count, t->row_count - 1, 0, STR(""), out);
+	region_draw(&p->screen, t->rows, t->row_count, t->row_count - 1, column, STR(""), out);
 }
 
 /* ---- keys ----------------------------------------------------------------------------------------------------------- */

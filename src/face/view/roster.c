@@ -169,7 +169,7 @@ void roster_add_rows(struct tui *t, struct page *p, size_t room)
 	for (const struct agent_row *r = t->agents.first; r; r = r->next)
 		tokens += r->tokens;
 	buf_addcount(&b, tokens);
-	styled_addf(title, LOOK_BOLD, ": %zu, %zu run%s, %zu ask . %s tokens . $%.2f", t->agents.by_id.count,
+	styled_addf(title, LOOK_BOLD, ": %zu . %zu run%s, %zu ask . %s tokens . $%.2f", t->agents.by_id.count,
 		    t->agents.running, t->agents.running == 1 ? "s" : "", t->agents.asking, b.p, t->agents.cost_usd);
 	styled_addf(title, LOOK_DIM, " . by %s%s%s", sort_names[p->sort], p->hide_ended ? ", ended hidden" : "",
 		    p->filter.n ? ", found" : "");

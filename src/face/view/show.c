@@ -32,6 +32,28 @@ static const struct json *show_request(struct tui *t, struct json_reader *reader
 	name;                                                                          \
 	name = json_next(list, name)
 
+void show_pair(struct tui *t, struct buf *out, struct str left, unsigned indent, struct str right)
+{
+	bool whole = t->wraps_itself || t->dumb, narrow = t->region.columns < NARROW_COLUMNS && !whole;
+	unsigned columns = whole ? UINT32_MAX / 2 : t->region.columns - 1, used = 0;
+	size_t next;
+
+	indent = narrow ? 2 : indent;
+	for (size_t from = 0; from < left.n; from = next) {
+		size_t end = cells_wrap(left, from, columns, &next);
+		buf_addf(out, "%s" STR_FMT, from ? "\n" : "", (int)(end - from), left.p + from);
+		used = (unsigned)(end - from);
+	}
+	if (narrow || used >= indent) {
+		buf_addch(out, '\n');
+		used = 0;
+	}
+	for (size_t from = 0; from < right.n; from = next, used = 0) {
+		size_t end = cells_wrap(right, from, columns - indent, &next);
+		buf_addf(out, "%*s" STR_FMT "\n", (int)(indent - used), "", (int)(end - from), right.p + from);
+	}
+}
+
 /* ---- context, usage ------------------------------------------------------------------------------------------------- */
 
 void show_context(struct tui *t)
@@ -42,7 +64,8 @@ void show_context(struct tui *t)
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_STYLED struct styled s = { 0 }, bar = { 0 };
 	AUTO_BUF struct buf b = { 0 };
-	int64_t used = 0, most = 0, tokens, at = 0;
+	bool narrow = t->region.columns <= BAR_CELLS;
+	int64_t used = 0, most = 0, tokens, at = 0, bar_cells = narrow ? (int64_t)t->region.columns - 1 : BAR_CELLS;
 	size_t i = 0;
 	const struct json *root = show_request(t, &reader, "{\"subtype\":\"get_context_usage\"}");
 
@@ -62,19 +85,21 @@ void show_context(struct tui *t)
 		tokens = 0;
 		(void)json_i64(json_get(kind, "tokens"), &tokens);
 		/* what is there is seen, however little it is */
-		int64_t cells = free_space ? BAR_CELLS - at
-				: most     ? MAX(tokens * BAR_CELLS / most, (int64_t)(tokens > 0))
+		int64_t cells = free_space ? bar_cells - at
+				: most     ? MAX(tokens * bar_cells / most, (int64_t)(tokens > 0))
 					   : 0;
-		for (; cells > 0 && at < BAR_CELLS; cells--, at++)
+		for (; cells > 0 && at < bar_cells; cells--, at++)
 			styled_add(&bar, look,
 				   t->ascii     ? (free_space ? STR(".") : STR("#"))
 				   : free_space ? STR("░")
 						: STR("█"));
 		buf_clear(&b);
 		buf_addcount(&b, tokens);
-		styled_addf(&s, look, "  %s ", t->ascii ? "#" : "█");
-		styled_addf(&s, LOOK_PLAIN, "%-15s %8s", json_cstr(json_get(kind, "name"), &a), b.p);
-		styled_addf(&s, LOOK_DIM, "  %4.1f%%\n", most ? (double)tokens * 100 / (double)most : 0);
+		styled_addf(&s, look, "%s%s ", narrow ? "" : "  ", t->ascii ? "#" : "█");
+		styled_addf(&s, LOOK_PLAIN, narrow ? "%s %s\n" : "%-15s %8s", json_cstr(json_get(kind, "name"), &a),
+			    b.p);
+		if (!narrow)
+			styled_addf(&s, LOOK_DIM, "  %4.1f%%\n", most ? (double)tokens * 100 / (double)most : 0);
 		i++;
 	}
 	styled_add(&bar, LOOK_PLAIN, STR("\n"));
@@ -135,7 +160,7 @@ void show_models(struct tui *t, page_choose_fn *choose)
 	if (!root)
 		return;
 	struct page *p =
-		page_open_list(t, "Model from the next request on; dollars for a million tokens, window", choose);
+		page_open_list(t, "Model . from the next request on . dollars for a million tokens, window", choose);
 	for (EACH(m, list)) {
 		const char *value = json_cstr(json_get(m, "value"), &a),
 			   *id = json_cstr(json_get(m, "resolvedModel"), &a);

@@ -16,7 +16,7 @@ enum { SESSION_END_MS = 1500, SESSION_END_MAX_MS = 60 * 1000 };
 static bool hook_is_wanted(const struct hook *hook, const struct hook_event_spec *spec,
 			   const struct hook_subject *subject)
 {
-	if (hook->once && hook->ran)
+	if ((hook->once && hook->ran) || (spec->except && str_eq(hook->identity, spec->except->identity)))
 		return false;
 	if (spec->by_hook && (hook->type == HOOK_AGENT || hook->type == HOOK_MCP_TOOL))
 		return false;

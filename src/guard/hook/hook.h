@@ -48,6 +48,7 @@ struct hook_event_spec {
 	 * with `if` run. */
 	bool (*matches_rule)(void *data, struct str rule);
 	void *rule_data;
+	const struct hook *except; /* does not run: it has changed the input that the others see now; NULL: none */
 	bool by_hook; /* a hook made the call: those that make calls themselves (agent, mcp_tool) do not run */
 };
 
@@ -57,14 +58,13 @@ struct hook_outcome {
 	bool cancelled;                  /* hook_cancel or the end of the agent came first; nothing else counts then */
 	enum hook_permission permission; /* the strictest */
 	struct str permission_reason;
-	const struct hook *decided_by;
 	bool blocked;
 	struct str block_reason; /* of all that blocked, a line end between them */
-	const struct hook *blocked_by;
-	bool stop; /* "continue": false: ends the turn whatever else was said */
+	bool stop;               /* "continue": false: ends the turn whatever else was said */
 	struct str stop_reason;
 	struct str updated_input; /* JSON object; the last one; empty when denied or not given */
-	bool suppress_output, interrupt;
+	const struct hook *updated_by;
+	enum hook_permission updated_permission; /* what that hook said */
 	struct str *contexts; /* for the model, one system reminder each */
 	size_t context_count;
 	struct str *messages; /* for the user: systemMessage, and what blocked nothing but was said on stderr */

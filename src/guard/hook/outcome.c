@@ -43,15 +43,12 @@ static void outcome_merge_run(struct hook_outcome *o, const struct hook_run *run
 	if (r->permission > o->permission) {
 		o->permission = r->permission;
 		o->permission_reason = limit_text(run, "reason", r->permission_reason);
-		o->decided_by = run->hook;
 	}
 	if (r->block) {
 		struct str reason = limit_text(run, "block", r->reason);
 		if (o->blocked)
 			reason = str_from(
 				arena_printf(arena, STR_FMT "\n" STR_FMT, STR_ARG(o->block_reason), STR_ARG(reason)));
-		else
-			o->blocked_by = run->hook;
 		o->block_reason = reason;
 		o->blocked = true;
 	}
@@ -69,11 +66,13 @@ static void outcome_merge_run(struct hook_outcome *o, const struct hook_run *run
 		o->messages[o->message_count++] = limit_text(run, "message", r->system_message);
 	if (r->terminal_sequence.n)
 		o->terminal_sequence = r->terminal_sequence;
-	o->suppress_output |= r->suppress_output;
-	o->interrupt |= r->interrupt;
 	for (size_t i = 0; i < HOOK_FIELD_COUNT; i++)
 		if (r->fields[i].n)
 			o->fields[i] = r->fields[i];
+	if (r->fields[HOOK_UPDATED_INPUT].n) {
+		o->updated_by = run->hook;
+		o->updated_permission = r->permission;
+	}
 }
 
 void hook_outcome_merge(struct hook_batch *batch)

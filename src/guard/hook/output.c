@@ -171,7 +171,6 @@ static int read_request_decision(struct arena *arena, const struct json *decisio
 	if (input)
 		ret->fields[HOOK_UPDATED_INPUT] = json_raw(input);
 	ret->permission_reason = json_str(get_given(decision, "message"), arena);
-	ret->interrupt = json_bool(get_given(decision, "interrupt"));
 	return 0;
 }
 
@@ -246,7 +245,6 @@ static int read_object(struct arena *arena, const struct json *root, enum hook_e
 	ret->stop = !(info->flags & HOOK_STOP_IGNORED) && json_is(get_given(root, "continue"), JSON_FALSE);
 	ret->stop_reason = json_str(get_given(root, "stopReason"), arena);
 	ret->system_message = json_str(get_given(root, "systemMessage"), arena);
-	ret->suppress_output = json_bool(get_given(root, "suppressOutput"));
 	struct str sequence = json_str(get_given(root, "terminalSequence"), arena);
 	if (hook_sequence_is_harmless(sequence))
 		ret->terminal_sequence = sequence;

@@ -36,7 +36,7 @@ struct hook_raw {
 struct hook_reply {
 	enum hook_result result;
 	struct str note; /* one line for people: why it is an error */
-	bool stop, block, suppress_output, interrupt;
+	bool stop, block;
 	struct str stop_reason, system_message, terminal_sequence;
 	struct str reason; /* of block */
 	enum hook_permission permission;

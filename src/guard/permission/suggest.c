@@ -4,6 +4,7 @@
 #include "guard/permission/permission.h"
 #include <sys/stat.h>
 #include "guard/shell/shell_command.h"
+#include "lib/io/file.h"
 
 static const struct rule_origin origin = { .layer = "session" };
 
@@ -45,7 +46,11 @@ static void write_rule(struct buf *out, struct tool_use use, const struct tool_f
 	case SUBJECT_READ:
 	case SUBJECT_EDIT:
 		/* A tool that lists names does not ask for contents. */
-		if ((s->flags & TOOL_LISTS_NAMES) || !str_starts(primary, STR("/")))
+		if ((s->flags & TOOL_LISTS_NAMES) || !primary.n)
+			return;
+		if (primary.p[0] != '/' && use.env && use.env->cwd) /* as the tool finds it */
+			primary = str_from(path_absolute(a, use.env->cwd, primary));
+		if (primary.p[0] != '/')
 			return;
 		/* Rules for Read and Edit hold for all tools that read and edit. */
 		buf_addstr(out, s->kind == SUBJECT_READ ? "Read(/" : "Edit(/");

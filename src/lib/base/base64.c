@@ -70,3 +70,44 @@ int base64_decode(struct buf *out, struct str text, struct err *err)
 	out->p[before] = '\0';
 	return err_set(err, ERR_PARSE, "not base64");
 }
+
+void base64url_add(struct buf *out, struct str bytes)
+{
+	size_t from = out->n;
+
+	base64_add(out, bytes);
+	while (out->n > from && out->p[out->n - 1] == '=')
+		out->p[--out->n] = '\0';
+	for (size_t i = from; i < out->n; i++)
+		out->p[i] = out->p[i] == '+' ? '-' : out->p[i] == '/' ? '_' : out->p[i];
+}
+
+void percent_encode(struct buf *out, struct str text, const char *kept)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
+		if (char_is_alnum(c) || char_in(c, "-._~") || char_in(c, kept))
+			continue;
+		buf_add(out, text.p + from, i - from);
+		buf_addf(out, "%%%02X", (unsigned char)c);
+		from = i + 1;
+	}
+	buf_add(out, text.p + from, text.n - from);
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+}
+
+void percent_decode(struct buf *out, struct str text)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		int high = text.p[i] == '%' && text.n - i > 2 ? hex_digit(text.p[i + 1]) : -1;
+		int low = high >= 0 ? hex_digit(text.p[i + 2]) : -1;
+		buf_addch(out, low >= 0 ? (char)(high << 4 | low) : text.p[i]);
+		i += low >= 0 ? 2 : 0;
+	}
+}

@@ -19,6 +19,26 @@
 			(object)->next->prev = (object)->prev; \
 	} while (0)
 
+/* The first object, taken off the list, which needs no prev; NULL: it is empty.
+ * for (struct x *x; (x = list_pop(&head));) */
+#define list_pop(head)                                \
+	__extension__({                               \
+		__typeof__(*(head)) first_ = *(head); \
+		if (first_)                           \
+			*(head) = first_->next;       \
+		first_;                               \
+	})
+
+/* Takes an object off a list without prev, if it is there. */
+#define list_drop(head, object)                  \
+	do {                                     \
+		__typeof__(head) at_ = (head);   \
+		while (*at_ && *at_ != (object)) \
+			at_ = &(*at_)->next;     \
+		if (*at_)                        \
+			*at_ = (object)->next;   \
+	} while (0)
+
 /* Lists with an end, at which `end` points: first in, first out. */
 #define list_append(end, object)          \
 	do {                              \

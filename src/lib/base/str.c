@@ -155,6 +155,16 @@ uint64_t str_hash(struct str s)
 	return h ^ (h >> 32);
 }
 
+const char *env_get(const char *const *envp, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *const *e = envp ? envp : (const char *const *)environ; e && *e; e++)
+		if (!strncmp(*e, name, n) && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
 size_t str_count(const char *const *list)
 {
 	size_t n = 0;

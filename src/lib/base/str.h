@@ -81,7 +81,8 @@ struct str str_cut(struct str *rest, char c);
 
 /* Changes of one letter, and swaps of two neighbours, that lead from a to b. SIZE_MAX: one is longer than 64 bytes. */
 size_t str_distance(struct str a, struct str b);
-size_t str_count(const char *const *list); /* of a list that ends with NULL; NULL: none */
+size_t str_count(const char *const *list);                      /* of a list that ends with NULL; NULL: none */
+const char *env_get(const char *const *envp, const char *name); /* envp NULL: of the process; NULL: not there */
 
 /* Parse the whole text as a number: false on anything but digits (and one sign for int64) or overflow. */
 bool str_to_u64(struct str s, uint64_t *ret_value);

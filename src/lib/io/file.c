@@ -98,9 +98,8 @@ int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err 
 	return 0;
 }
 
-int file_read_tail(const char *path, size_t most_bytes, struct buf *out, uint64_t *ret_size, struct err *err)
+int file_read_tail_fd(int fd, const char *path, size_t most_bytes, struct buf *out, uint64_t *ret_size, struct err *err)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a named pipe must not hold it up */
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -126,6 +125,13 @@ int file_read_tail(const char *path, size_t most_bytes, struct buf *out, uint64_
 	out->p[out->n] = '\0';
 	*ret_size = (uint64_t)from + got;
 	return 0;
+}
+
+int file_read_tail(const char *path, size_t most_bytes, struct buf *out, uint64_t *ret_size, struct err *err)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a named pipe must not hold it up */
+
+	return file_read_tail_fd(fd, path, most_bytes, out, ret_size, err);
 }
 
 /* ---- writing ---- */
@@ -275,6 +281,23 @@ int file_make_dirs(const char *path, unsigned mode, struct err *err)
 		*p = '/';
 	}
 	return make_dir(part, mode) ? 0 : err_set(err, ERR_IO, "cannot make the directory %s: %m", part);
+}
+
+/* Made if it is missing. false: it is a link, belongs to another user, or others can write in it. */
+static bool dir_is_private(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) < 0 && errno == ENOENT)
+		(void)file_make_dirs(path, 0700, NULL);
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
+char *path_temporary(struct arena *a, const char *temp, const char *config_dir)
+{
+	char *usual = arena_printf(a, "%s/claude-%u", temp && temp[0] ? temp : "/tmp", (unsigned)getuid());
+
+	return dir_is_private(usual) ? usual : arena_printf(a, "%s/tmp", config_dir);
 }
 
 int file_make_parents_mode(const char *path, unsigned mode, struct err *err)

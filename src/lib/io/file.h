@@ -15,6 +15,8 @@ int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err);
 int file_read_known(int fd, const struct stat *st, size_t limit_bytes, struct buf *out, struct err *err);
 /* Appends the last bytes of a file, at most so many, from the beginning of a character on; *ret_size is that of all of it. */
 int file_read_tail(const char *path, size_t most_bytes, struct buf *out, uint64_t *ret_size, struct err *err);
+int file_read_tail_fd(int fd, const char *path, size_t most_bytes, struct buf *out, uint64_t *ret_size,
+		      struct err *err);
 /* Writes a temporary file and renames it; keeps mode and owner of an existing file. A symlink at path is replaced, not
  * followed. A failure leaves the old file. For directories that others can write: file_at.h. */
 int file_replace(const char *path, const void *p, size_t n, struct err *err);
@@ -53,6 +55,9 @@ char *path_join(struct arena *a, const char *dir, const char *name); /* name abs
 /* Lexical: removes ".", "..", doubled slashes; relative paths are taken from cwd, "~/" from home. Never NULL. */
 char *path_absolute(struct arena *a, const char *cwd, struct str path);
 bool path_is_inside(const char *path, const char *dir); /* lexical, both absolute; a directory is inside itself */
+/* Where this user's sessions have temporary files: claude-UID in temp (NULL or "": /tmp); <config_dir>/tmp if another user was there
+ * first. */
+char *path_temporary(struct arena *a, const char *temp, const char *config_dir);
 
 /* A lock that is a directory F.lock, as other programs make it for a file F: the maker has the lock, its time says since
  * when, and one that is older than 10 s, or of a process of ours that is dead, is taken over. Blocking: only on a thread, or for moments. A zeroed

@@ -238,16 +238,6 @@ static int launch_guarded(struct spawner *s, struct launch *l, const char *name,
 	}
 }
 
-static const char *env_get(const char *const *envp, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (; *envp; envp++)
-		if (!strncmp(*envp, name, n) && (*envp)[n] == '=')
-			return *envp + n + 1;
-	return NULL;
-}
-
 /* Returns owned. As with execvp(3), a file that may not be run is remembered but does not end the search; a PATH
  * directory without search permission is skipped and is not a permission error. */
 static char *find_program(const struct child_options *o, const char *const *envp, struct err *err)
@@ -333,7 +323,9 @@ static int open_streams(const struct child_options *o, bool wanted, struct strea
 			return -1;
 	if (o->inherit)
 		return 0;
-	if (!o->input.n && !o->keep_stdin)
+	if (o->in_fd > 0)
+		st->child[0] = fcntl(o->in_fd, F_DUPFD_CLOEXEC, 3);
+	else if (!o->input.n && !o->keep_stdin)
 		st->child[0] = above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
 	else if (open_pipe(&st->child[0], &st->own[CHILD_IN]) < 0 || fcntl(st->own[CHILD_IN], F_SETFL, O_NONBLOCK) < 0)
 		return -1;

@@ -46,6 +46,7 @@ struct child_options {
 	const char *cwd;         /* NULL: ours */
 	bool merge;              /* stderr into the same pipe as stdout, so that the order is kept */
 	int out_fd;       /* > 0: stdout and stderr go to this descriptor instead of a pipe (background shells) */
+	int in_fd;        /* > 0: stdin is this descriptor, for a file whose name may lead elsewhere by now */
 	struct str input; /* written to stdin, then closed; empty: /dev/null */
 	bool keep_stdin;  /* stdin stays open after the input, for child_write */
 	bool tell_end;

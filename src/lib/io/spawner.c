@@ -108,7 +108,7 @@ int spawner_keep_terminal(struct spawner *s, const struct termios *modes, const 
 	if (s->no_keeper)
 		return 0;
 	if (ttyname_r(STDIN_FILENO, t.path, sizeof t.path) != 0 || strlen(reset) >= sizeof t.reset)
-		return err_set(err, ERR_IO, "standard input is no terminal that can be kept");
+		return err_set(err, ERR_IO, "standard input is not a terminal whose state can be restored");
 	snprintf(t.reset, sizeof t.reset, "%s", reset);
 	s->keeper.terminal = t;
 	return s->prepared ? spawner_new_keeper(s, err) : spawner_prepare(s, err);

@@ -8,6 +8,7 @@
 #include "mcp/auth/oauth_http.h"
 #include "mcp/auth/oauth_token.h"
 #include "mcp/auth/auth.h"
+#include "lib/base/list.h"
 
 enum { CONSENT_MS = 5 * 60 * 1000 };
 
@@ -127,7 +128,7 @@ static int auth_step_client(struct auth_flow *f)
 		return err_set(&f->err, ERR_DENIED,
 			       "the server demands the scopes %.120s, which were already requested",
 			       f->grant.scope ? f->grant.scope : "(none)");
-	if (f->kind == AUTH_CODE && !f->env->open_url && !env_is_on("CADRE_MCP_AUTH_FOLLOW"))
+	if (f->kind == AUTH_CODE && !f->env->open_url && !env_is_on(getenv("CADRE_MCP_AUTH_FOLLOW")))
 		return err_set(&f->err, ERR_DENIED, "sign-in required: run `cadre mcp login %.60s`", f->server->name);
 	if (f->kind == AUTH_CODE)
 		return client_start_sign_in(f);
@@ -188,7 +189,7 @@ static int consent_start(struct auth_flow *f)
 	oauth_form_add(&url, "scope", f->grant.scope);
 	oauth_form_add(&url, "resource", f->grant.resource);
 	timer_start(f->env->loop, &f->limit, CONSENT_MS);
-	if (!env_is_on("CADRE_MCP_AUTH_FOLLOW")) {
+	if (!env_is_on(getenv("CADRE_MCP_AUTH_FOLLOW"))) {
 		f->env->open_url(f->env->data, url.p);
 		return AUTH_WAIT;
 	}
@@ -403,10 +404,8 @@ void mcp_auth_free(struct mcp_auth *a)
 		return;
 	kick_cancel(&a->kick);
 	auth_flow_free(a->flow);
-	for (struct waiter *w = a->first, *next; w; w = next) {
-		next = w->next;
+	for (struct waiter *w; (w = list_pop(&a->first));)
 		free(w);
-	}
 	set_grant(a, NULL);
 	arena_release(&a->arena);
 	free(a);

@@ -177,9 +177,9 @@ int oauth_client_prove(const struct oauth_client *client, const char *issuer, st
 		/* Both parts are encoded as in a form before they are put together (RFC 6749, 2.3.1). */
 		AUTO_BUF struct buf pair = { 0 };
 		AUTO_BUF struct buf header = { 0 };
-		oauth_percent(&pair, str_from(client->id));
+		percent_encode(&pair, str_from(client->id), "");
 		buf_addch(&pair, ':');
-		oauth_percent(&pair, str_from(client->secret));
+		percent_encode(&pair, str_from(client->secret), "");
 		buf_addstr(&header, "Authorization: Basic ");
 		base64_add(&header, buf_str(&pair));
 		*ret_header = arena_dup(arena, header.p, header.n);

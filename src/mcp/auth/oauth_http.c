@@ -3,6 +3,7 @@
  * until curl has released it. */
 #include "mcp/auth/oauth_http.h"
 #include <arpa/inet.h>
+#include "lib/base/base64.h"
 #include "lib/io/url.h"
 
 /* ---- URLs ---- */
@@ -74,50 +75,26 @@ bool oauth_url_covers(const char *resource, const char *url)
 
 /* ---- forms ---- */
 
-void oauth_percent(struct buf *out, struct str s)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		if (char_is_alnum(s.p[i]) || char_in(s.p[i], "-._~"))
-			buf_addch(out, s.p[i]);
-		else
-			buf_addf(out, "%%%02X", (unsigned char)s.p[i]);
-	}
-}
-
 void oauth_form_add(struct buf *out, const char *name, const char *value)
 {
 	if (!value)
 		return;
 	if (out->n && out->p[out->n - 1] != '?')
 		buf_addch(out, '&');
-	oauth_percent(out, str_from(name));
+	percent_encode(out, str_from(name), "");
 	buf_addch(out, '=');
-	oauth_percent(out, str_from(value));
+	percent_encode(out, str_from(value), "");
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Invalid escapes stay literal. */
 static struct str form_decode(struct arena *arena, struct str s)
 {
-	char *out = arena_alloc(arena, s.n + 1);
-	size_t n = 0;
+	AUTO_BUF struct buf out = { 0 };
+	char *encoded = arena_dup(arena, s.p, s.n);
 
-	for (size_t i = 0; i < s.n; i++) {
-		int high = s.p[i] == '%' && s.n - i > 2 ? hex_digit(s.p[i + 1]) : -1;
-		int low = high >= 0 ? hex_digit(s.p[i + 2]) : -1;
-		if (low >= 0)
-			i += 2;
-		out[n++] = low >= 0 ? (char)(high << 4 | low) : s.p[i] == '+' ? ' ' : s.p[i];
-	}
-	out[n] = '\0';
-	return (struct str){ out, n };
+	for (size_t i = 0; i < s.n; i++)
+		encoded[i] = encoded[i] == '+' ? ' ' : encoded[i];
+	percent_decode(&out, (struct str){ encoded, s.n });
+	return arena_str(arena, buf_str(&out));
 }
 
 const char *oauth_form_get(struct arena *arena, struct str form, const char *name)

@@ -23,7 +23,6 @@ bool oauth_url_covers(const char *resource, const char *url);
 
 /* ---- queries and form bodies: a=b&c=d, percent-encoded ---- */
 
-void oauth_percent(struct buf *out, struct str s); /* all but letters, digits and -._~ is encoded */
 /* Appends name=value, with a '&' before it unless out is empty or ends with '?'. A value of NULL: nothing. */
 void oauth_form_add(struct buf *out, const char *name, const char *value);
 /* The first value of the name, decoded; NULL: missing, or contains a NUL. */

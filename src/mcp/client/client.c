@@ -303,20 +303,20 @@ static void on_retry_timer(struct timer *timer)
 	client_connect(CONTAINER_OF(timer, struct mcp_client, timer));
 }
 
-uint64_t mcp_env_number(const char *variable, uint64_t otherwise)
+uint64_t mcp_env_number(const struct mcp_env *env, const char *variable, uint64_t otherwise)
 {
 	uint64_t n;
 
-	return str_to_u64(str_from(getenv(variable)), &n) && n ? n : otherwise;
+	return str_to_u64(str_from(env_get(env->envp, variable)), &n) && n ? n : otherwise;
 }
 
 struct mcp_client *mcp_client_new(const struct mcp_client_options *options)
 {
-	struct mcp_client *c =
-		xnew(struct mcp_client, .options = *options, .loop = options->env->loop,
-		     .server = mcp_server_ref(options->server), .connect_ms = mcp_env_number("MCP_TIMEOUT", CONNECT_MS),
-		     .call_ms = mcp_env_number("MCP_TOOL_TIMEOUT", CALL_MS),
-		     .idle_ms = mcp_env_number("CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", 0));
+	struct mcp_client *c = xnew(struct mcp_client, .options = *options, .loop = options->env->loop,
+				    .server = mcp_server_ref(options->server),
+				    .connect_ms = mcp_env_number(options->env, "MCP_TIMEOUT", CONNECT_MS),
+				    .call_ms = mcp_env_number(options->env, "MCP_TOOL_TIMEOUT", CALL_MS),
+				    .idle_ms = mcp_env_number(options->env, "CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", 0));
 
 	c->is_remote = c->server->kind == MCP_HTTP || c->server->kind == MCP_SSE;
 	c->kick.step = on_client_kick;

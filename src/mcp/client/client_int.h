@@ -129,7 +129,8 @@ struct mcp_client {
 };
 
 /* client.c */
-uint64_t mcp_env_number(const char *variable, uint64_t otherwise); /* anything but a positive number counts as unset */
+/* Anything but a positive number counts as unset. */
+uint64_t mcp_env_number(const struct mcp_env *env, const char *variable, uint64_t otherwise);
 void mcp_client_set_phase(struct mcp_client *c, enum mcp_phase phase); /* the only assignment */
 void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ...) printf_like(3, 4);
 /* client_requests.c */

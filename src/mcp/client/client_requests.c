@@ -7,6 +7,7 @@
  * the defaults of the schema (SEP-1034). */
 #include "lib/json/json_write.h"
 #include "mcp/client/client_int.h"
+#include "lib/base/list.h"
 
 /* ---- elicitation ---- */
 
@@ -23,11 +24,7 @@ struct elicitation {
 
 static void elicitation_detach(struct elicitation *e)
 {
-	struct elicitation **at = &e->client->elicitations;
-
-	while (*at != e)
-		at = &(*at)->next;
-	*at = e->next;
+	list_drop(&e->client->elicitations, e);
 	e->client->elicitation_count--;
 }
 

@@ -82,9 +82,7 @@ static void conn_release_slot(struct mcp_conn *conn)
 
 static void conn_drop_toolsets(struct mcp_conn *conn)
 {
-	while (conn->toolsets) {
-		struct mcp_toolset *b = conn->toolsets;
-		conn->toolsets = b->next;
+	for (struct mcp_toolset *b; (b = list_pop(&conn->toolsets));) {
 		b->next = NULL;
 		mcp_toolset_unref(b);
 	}
@@ -206,8 +204,8 @@ struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_host_e
 	struct mcp_pool *p = xnew(struct mcp_pool, .env = env, .events = *events, .kick.step = on_drained,
 				  .nowhere.loop = env->loop);
 
-	p->lanes[MCP_LANE_PROCESS].limit = mcp_env_number("MCP_SERVER_CONNECTION_BATCH_SIZE", PROCESS_SLOTS);
-	p->lanes[MCP_LANE_REMOTE].limit = mcp_env_number("MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", REMOTE_SLOTS);
+	p->lanes[MCP_LANE_PROCESS].limit = mcp_env_number(env, "MCP_SERVER_CONNECTION_BATCH_SIZE", PROCESS_SLOTS);
+	p->lanes[MCP_LANE_REMOTE].limit = mcp_env_number(env, "MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", REMOTE_SLOTS);
 	for (size_t i = 0; i < MCP_LANES; i++)
 		p->lanes[i].last = &p->lanes[i].first;
 	return p;
@@ -454,7 +452,8 @@ struct mcp_lease *mcp_selection_find(const struct mcp_selection *s, struct str n
 
 struct mcp_lease *mcp_selection_join(struct mcp_selection *s, struct mcp_server *server)
 {
-	struct mcp_lease *there = find_exact(s, str_from(server->name));
+	/* Also under a name that gives its tools the same names: rules for those would hold for the other one. */
+	struct mcp_lease *there = mcp_selection_find(s, str_from(server->name));
 
 	if (there)
 		return there;

@@ -69,12 +69,7 @@ static void start_line(struct mapping *m)
 
 static bool is_image_type(struct str mime)
 {
-	static const char *const types[] = { "image/png", "image/jpeg", "image/gif", "image/webp" };
-
-	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if (str_is_nocase(mime, types[i]))
-			return true;
-	return false;
+	return str_is_one_of_nocase(mime, "image/png|image/jpeg|image/gif|image/webp");
 }
 
 const char *mcp_image_refusal(struct str mime, struct str data)
@@ -202,7 +197,8 @@ static void persist_text(struct mapping *m)
  * the default limit. */
 static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
 {
-	uint64_t tokens = MIN(mcp_env_number("MAX_MCP_OUTPUT_TOKENS", DEFAULT_TOKENS), UINT32_MAX);
+	const struct mcp_env env = { .envp = m->call->env ? m->call->env->envp : NULL };
+	uint64_t tokens = MIN(mcp_env_number(&env, "MAX_MCP_OUTPUT_TOKENS", DEFAULT_TOKENS), UINT32_MAX);
 	struct buf *out = &m->call->result;
 	struct json_out w = json_out(&m->call->result_blocks);
 

@@ -284,18 +284,25 @@ static void read_locations(struct loading *w)
 
 /* ---- deciding ---- */
 
-/* Whether a list of the settings has the name of the server */
+/* Whether a list of the settings has the name of the server. An answer of the user is stored with the name and a seal, which is
+ * about the whole entry as it was shown. As soon as there is a seal, the name alone approves nothing. */
 struct named {
-	const char *name;
-	bool found;
+	const char *name, *seal;
+	bool found, sealed, other; /* other: a seal of another text */
 	struct settings_origin at; /* where, if found */
 };
 
 static void find_name(void *data, const struct settings_item *item)
 {
 	struct named *n = data;
+	AUTO_ARENA struct arena a = { 0 };
+	struct str value = json_str(item->value, &a);
 
-	if (!json_str_is(item->value, n->name))
+	if (n->seal && str_is(value, n->seal))
+		n->sealed = true;
+	else if (n->seal && str_starts(value, (struct str){ n->seal, strlen(n->name) + strlen(MCP_SEAL_MARK) }))
+		n->other = true;
+	if (!str_is(value, n->name))
 		return;
 	n->found = true;
 	n->at = item->origin;
@@ -309,25 +316,29 @@ static void set_standing(struct mcp_item *item, enum mcp_standing standing, cons
 
 /* What a server that is not the user's own wants in the sandbox must have been approved with these very words. Where the user
  * cannot be asked it runs without. */
-static void decide_wishes(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
+static void decide_wishes(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec, bool sealed)
 {
 	struct mcp_server *s = item->server;
 
-	if (!s->wishes_text || mcp_server_origin(s) == CHILD_OF_SERVER)
-		return;
-	struct named approved = { .name = arena_printf(&c->arena, "%s sandbox %s", item->name, s->wishes_text) };
-	if (item->scope == MCP_SCOPE_PROJECT)
-		settings_each(spec->settings, "enabledMcpjsonServers", find_name, &approved);
-	if (approved.found)
+	if (!s->wishes_text || mcp_server_origin(s) == CHILD_OF_SERVER || sealed)
 		return;
 	item->wanted = s->wishes;
 	s->wishes = (struct child_wishes){ 0 };
-	if (item->scope == MCP_SCOPE_PROJECT && spec->interactive) {
-		item->wishes = approved.name;
-		return;
-	}
-	buf_addf(&c->notes, "%s:%u: server '%s': its \"sandbox\" has no effect: it was not approved\n",
-		 item->file ? item->file : "plugin", item->line, item->name);
+	item->wishes = item->scope == MCP_SCOPE_PROJECT && spec->interactive;
+	if (!item->wishes)
+		buf_addf(&c->notes, "%s:%u: server '%s': its \"sandbox\" has no effect: it was not approved\n",
+			 item->file ? item->file : "plugin", item->line, item->name);
+}
+
+static const char *make_seal(struct arena *a, const struct mcp_item *item)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char digest[SHA256_DIGITS + 1];
+
+	buf_add(&text, item->name, strlen(item->name) + 1);
+	buf_append(&text, item->json);
+	sha256_hex(buf_str(&text), digest);
+	return arena_printf(a, "%s" MCP_SEAL_MARK "%s", item->name, digest);
 }
 
 static void decide_item(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
@@ -350,11 +361,15 @@ static void decide_item(struct mcp_config *c, struct mcp_item *item, const struc
 		set_standing(item, MCP_REFUSED, arena_str(&c->arena, buf_str(&why)).p);
 	if (item->standing == MCP_REFUSED)
 		return;
-	decide_wishes(c, item, spec);
+	if (item->scope == MCP_SCOPE_PROJECT) {
+		enabled.seal = item->seal = make_seal(&c->arena, item);
+		settings_each(spec->settings, "disabledMcpjsonServers", find_name, &disabled);
+		settings_each(spec->settings, "enabledMcpjsonServers", find_name, &enabled);
+	}
+	decide_wishes(c, item, spec, enabled.sealed);
 	if (item->scope != MCP_SCOPE_PROJECT)
 		return;
-	settings_each(spec->settings, "disabledMcpjsonServers", find_name, &disabled);
-	settings_each(spec->settings, "enabledMcpjsonServers", find_name, &enabled);
+	bool changed = enabled.other && !enabled.sealed;
 	/* In a trusted folder a script needs no approval: it cannot ask. */
 	if (disabled.found)
 		set_standing(item, MCP_REFUSED,
@@ -362,32 +377,43 @@ static void decide_item(struct mcp_config *c, struct mcp_item *item, const struc
 					  disabled.at.line));
 	else if (item->wishes && spec->interactive)
 		set_standing(item, MCP_UNAPPROVED, "it wants more in the sandbox than was approved");
-	else if (!enabled.found && !settings_bool(spec->settings, "enableAllProjectMcpServers", false) &&
+	else if ((!enabled.found || changed) && !enabled.sealed &&
+		 !settings_bool(spec->settings, "enableAllProjectMcpServers", false) &&
 		 (spec->interactive || !settings_trusted(spec->settings)))
-		set_standing(item, MCP_UNAPPROVED,
-			     "the project defines it: check it, then add it to enabledMcpjsonServers of your settings");
+		set_standing(
+			item, MCP_UNAPPROVED,
+			changed ? "it is not as it was when it was approved"
+				: "the project defines it: check it, then add it to enabledMcpjsonServers of your settings");
 }
 
+/* A project's server takes the place of the user's only under the very same name, as the order of scopes says, not under one that
+ * merely gives its tools the same names: rules for those would hold for it. */
 static void decide_shadow(struct mcp_config *c, struct mcp_item *item)
 {
 	AUTO_BUF struct buf own_name = { 0 };
 	const char *reason = NULL;
 
 	mcp_name_add(&own_name, str_from(item->name), STR(""));
-	for (const struct mcp_item *upper = c->items; upper < item && !reason; upper++) {
+	for (const struct mcp_item *other = c->items; other < c->items + c->count && !reason; other++) {
 		AUTO_BUF struct buf name = { 0 };
-		if (upper->standing != MCP_COUNTS)
+		bool upper = other < item, same = !strcmp(item->name, other->name);
+		if (other == item || other->standing != MCP_COUNTS)
 			continue;
-		mcp_name_add(&name, str_from(upper->name), STR(""));
-		if (!strcmp(item->name, upper->name))
+		mcp_name_add(&name, str_from(other->name), STR(""));
+		bool alike = !same && str_eq(buf_str(&own_name), buf_str(&name));
+		if (alike && item->scope != other->scope &&
+		    (item->scope == MCP_SCOPE_PROJECT || other->scope == MCP_SCOPE_PROJECT))
+			upper = item->scope == MCP_SCOPE_PROJECT && other->scope != MCP_SCOPE_PLUGIN;
+		if (upper && same)
 			reason = arena_printf(&c->arena, "the one of scope %s has precedence",
-					      mcp_scope_word(upper->scope));
-		else if (str_eq(buf_str(&own_name), buf_str(&name)))
+					      mcp_scope_word(other->scope));
+		else if (upper && alike)
 			reason = arena_printf(&c->arena, "its tools would have the same names as those of '%s'",
-					      upper->name);
-		else if (item->scope == MCP_SCOPE_PLUGIN && mcp_server_same_endpoint(item->server, upper->server))
-			reason = arena_printf(&c->arena, "'%s' is the same server", upper->name);
-		item->by = reason ? upper : NULL;
+					      other->name);
+		else if (upper && item->scope == MCP_SCOPE_PLUGIN &&
+			 mcp_server_same_endpoint(item->server, other->server))
+			reason = arena_printf(&c->arena, "'%s' is the same server", other->name);
+		item->by = reason ? other : NULL;
 	}
 	if (reason)
 		set_standing(item, MCP_SHADOWED, reason);

@@ -52,7 +52,8 @@ struct mcp_item {
 	unsigned line;
 	struct str json; /* as written */
 	const char *
-		wishes; /* what enabledMcpjsonServers must have for its "sandbox" to count; NULL: it has none, or needs no approval */
+		seal; /* of a project: what enabledMcpjsonServers gets beside the name when this very entry is approved */
+	bool wishes;                /* its "sandbox" waits for approval */
 	struct child_wishes wanted; /* until then */
 	enum mcp_standing standing;
 	const char *error_type;    /* a word of mcp_server_errors; NULL unless invalid */

@@ -33,6 +33,8 @@ struct mcp_oauth {
 	const char *idp_token_url, *idp_client_id, *idp_token;
 };
 
+#define MCP_SEAL_MARK " sha256:" /* between name and digest of an entry that was approved; in no name */
+
 struct mcp_server {
 	unsigned refs;
 	struct arena arena; /* holds the texts */

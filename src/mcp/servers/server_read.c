@@ -368,8 +368,7 @@ static int read_entry(struct entry_reader *r)
 					     "headers", "headersHelper", "oauth",  "timeout", "alwaysLoad",
 					     "role",    "name",          "sandbox" };
 	/* By other programs that share these files. */
-	static const char *const reserved[] = { "workspace", "claude-in-chrome", "computer-use", "Claude Preview",
-						"Claude Browser" };
+	static const char reserved[] = "workspace|claude-in-chrome|computer-use|Claude Preview|Claude Browser";
 	const struct json *v = r->entry->value;
 	struct str name = r->entry->name;
 	const struct json *timeout = json_get(v, "timeout");
@@ -378,9 +377,8 @@ static int read_entry(struct entry_reader *r)
 
 	if (!str_trim(name).n || memchr(name.p, '\0', name.n))
 		return entry_fail(r, "invalid_config", "it needs a name");
-	for (size_t i = 0; i < COUNT_OF(reserved); i++)
-		if (str_is(name, reserved[i]))
-			return entry_fail(r, "reserved_name", "this name is reserved; use another one");
+	if (str_is_one_of(name, reserved) || memmem(name.p, name.n, MCP_SEAL_MARK, strlen(MCP_SEAL_MARK)))
+		return entry_fail(r, "reserved_name", "this name is reserved; use another one");
 	if (!json_is(v, JSON_OBJECT))
 		return entry_fail(r, "invalid_config", "expected an object with a command, or with a type and a url");
 	if (find_type(r, &type) < 0)

@@ -5,6 +5,7 @@
 #include "lib/base/utf8.h"
 #include "mcp/transport/transport_int.h"
 #include "mcp/transport/line_reader.h"
+#include "lib/base/list.h"
 
 enum { LOG_LINES_PER_SECOND = 200, LOG_LINE_BYTES = 1024 };
 
@@ -86,8 +87,7 @@ static void on_core_kick(struct kick *kick)
 	struct mcp_core *c = CONTAINER_OF(kick, struct mcp_core, kick);
 
 	while (!c->closing && c->losses) {
-		AUTO_FREE struct mcp_loss *l = c->losses;
-		c->losses = l->next;
+		AUTO_FREE struct mcp_loss *l = list_pop(&c->losses);
 		if (!c->losses)
 			c->losses_end = &c->losses;
 		if (l->id)
@@ -124,10 +124,8 @@ struct mcp_transport *mcp_transport_new(const struct mcp_env *env, struct mcp_se
 void mcp_core_release(struct mcp_core *c)
 {
 	kick_cancel(&c->kick);
-	for (struct mcp_loss *l = c->losses, *next; l; l = next) {
-		next = l->next;
+	for (struct mcp_loss *l; (l = list_pop(&c->losses));)
 		free(l);
-	}
 	mcp_server_unref(c->t.server);
 }
 

@@ -4,6 +4,7 @@
 #include "mcp/transport/remote.h"
 #include "lib/io/url.h"
 #include "mcp/auth/oauth_http.h"
+#include "lib/base/list.h"
 
 enum { ENDPOINT_MS = 60 * 1000 };
 
@@ -67,12 +68,10 @@ static void take_endpoint(struct sse_transport *s, struct str text)
 	}
 	s->endpoint = xstrdup(url);
 	timer_stop(s->remote.core.t.env->loop, &s->patience);
-	for (struct waiting *w = s->queue, *next; w; w = next) {
-		next = w->next;
+	for (struct waiting *w; (w = list_pop(&s->queue));) {
 		(void)exchange_start(&s->remote, &message, "POST", url, w->id, (struct str){ w->json, w->n });
 		free(w);
 	}
-	s->queue = NULL;
 }
 
 static void on_stream_event(struct exchange *x, struct str name, struct str payload)
@@ -149,10 +148,8 @@ static void sse_free(struct mcp_transport *t)
 	struct sse_transport *s = CONTAINER_OF(t, struct sse_transport, remote.core.t);
 
 	timer_stop(t->env->loop, &s->patience);
-	for (struct waiting *w = s->queue, *next; w; w = next) {
-		next = w->next;
+	for (struct waiting *w; (w = list_pop(&s->queue));)
 		free(w);
-	}
 	free(s->endpoint);
 	remote_release(&s->remote);
 	free(s);

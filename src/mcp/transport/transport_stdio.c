@@ -54,7 +54,7 @@ const char *const *mcp_server_environment(const struct mcp_env *env, const struc
 {
 	size_t most = str_count(env->envp) + str_count(server->env) + OWN_VARIABLES + 1;
 	struct environment all = { .list = arena_calloc(arena, most * sizeof *all.list) };
-	bool few = env_is_on("CLAUDE_CODE_MCP_ALLOWLIST_ENV");
+	bool few = env_is_on(env_get(env->envp, "CLAUDE_CODE_MCP_ALLOWLIST_ENV"));
 
 	for (const char *const *e = env->envp; e && *e; e++) {
 		struct str value = str_from(*e);

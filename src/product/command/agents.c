@@ -205,15 +205,15 @@ static void show_tools(struct show *s)
 	tool_set_release(&pool);
 }
 
-static void show_model(struct show *s, const struct options *o)
+static void show_model(struct show *s, const struct services *sv)
 {
 	const struct agent_definition *d = s->entry->definition;
 	struct model_choice choice;
-	const char *parent = o->model ? o->model : model_default(NULL);
+	const char *parent = sv->options.model ? sv->options.model : model_default(NULL);
 
 	(void)model_resolve(s->arena, parent, &parent, NULL); /* an unknown name is shown as it is */
 	model_choose(s->arena,
-		     &(struct model_wishes){ .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
+		     &(struct model_wishes){ .environment = services_variable(sv, "CLAUDE_CODE_SUBAGENT_MODEL"),
 					     .definition = d->model,
 					     .allowed = settings_get(s->settings, "availableModels", NULL),
 					     .parent = parent,
@@ -225,7 +225,7 @@ static void show_model(struct show *s, const struct options *o)
 		report_row(s->report, CADRE_NOTE, "", "note", choice.note, NULL);
 }
 
-static void write_show(struct show *s, const struct options *o)
+static void write_show(struct show *s, const struct services *sv)
 {
 	const struct agent_definition *d = s->entry->definition;
 	const struct catalog *r = s->registry;
@@ -237,7 +237,7 @@ static void write_show(struct show *s, const struct options *o)
 		  definition_source_name(d->source), d->file, d->plugin, agent_color(d));
 	agent_describe(d, show_put_field, s);
 	json_close(&s->w);
-	show_model(s, o);
+	show_model(s, sv);
 	show_tools(s);
 	json_kopen(&s->w, "overrides", '[');
 	for (size_t i = 0; i < r->all_count; i++) {
@@ -277,7 +277,7 @@ static int agents_show(struct cadre_call *call)
 				  .settings = settings,
 				  .arena = &a };
 		if (s.entry)
-			write_show(&s, &call->services->options);
+			write_show(&s, call->services);
 		else
 			status = err_set(call->err, ERR_NOT_FOUND, "no such agent: %.80s; `cadre agents` lists them",
 					 call->operands[0]);

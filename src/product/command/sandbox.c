@@ -19,7 +19,7 @@ const struct cadre_command command_sandbox = {
 		"       cadre sandbox test                 attacks the walls, and says which held\n"
 		"       cadre sandbox apparmor             a profile for systems where AppArmor refuses user namespaces\n"
 		"\n"
-		"Commands that nobody was asked about are held to what was believed of them, always. With\n"
+		"Commands that ran without a question are held to what was believed of them, always. With\n"
 		"`\"sandbox\": {\"enabled\": true}` in the settings all commands of Bash run inside (docs/sandbox.md).\n"
 		"\n"
 		"status   ends with 0 if all walls are there, 3 if only commands that read can be held, 4 if none can.\n"
@@ -376,7 +376,7 @@ static int explain_host(struct explanation *t, struct sandbox_room *r, const cha
 static int explain_command(struct explanation *t, struct sandbox_room *r, const char *command)
 {
 	static const char *const texts[] = {
-		[WHERE_FREE] = "outside, if you or a rule allow it; held to what is believed of it if nobody is asked",
+		[WHERE_FREE] = "outside, if you or a rule allow it; held to what is believed of it if it runs without a question",
 		[WHERE_IN] = "inside, after the usual question",
 		[WHERE_IN_UNASKED] = "inside, without a question (autoAllowBashIfSandboxed)",
 		[WHERE_OUT_BY_LIST] = "outside: sandbox.excludedCommands names it; asked about as usual",

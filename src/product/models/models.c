@@ -77,38 +77,22 @@ static void add_price(struct buf *out, const struct model_info *m)
 			 m->tiers[i].price.output);
 }
 
-static void put_price(struct json_out *w, const char *key, const struct model_price *p)
+static void put_price(struct json_out *w, const struct model_price *p)
 {
-	const struct {
-		const char *name;
-		double usd;
-	} members[] = { { "input", p->input },
-			{ "output", p->output },
-			{ "cacheRead", p->read },
-			{ "cacheWrite", p->write_5m },
-			{ "cacheWrite1h", p->write_1h } };
-
-	json_kopen(w, key, '{');
-	for (size_t i = 0; i < COUNT_OF(members); i++) {
-		json_key(w, members[i].name);
-		json_put_double(w, members[i].usd);
-	}
-	json_close(w);
+	json_putf(w, "price:{input:%g, output:%g, cacheRead:%g, cacheWrite:%g, cacheWrite1h:%g}", p->input, p->output,
+		  p->read, p->write_5m, p->write_1h);
 }
 
 static void put_facts(struct json_out *w, const struct model_info *m)
 {
-	json_ki64(w, "context", m->context);
-	json_ki64(w, "maxOutput", m->max_output);
-	json_kcstr(w, "windowSource", m->window_source ? m->window_source : "assumed");
-	json_kcstr(w, "priceSource", m->price_source);
+	json_putf(w, "context:%lld, maxOutput:%lld, windowSource:'%s', priceSource:'%s'", (long long)m->context,
+		  (long long)m->max_output, m->window_source ? m->window_source : "assumed", m->price_source);
 	if (m->price_source)
-		put_price(w, "price", &m->price);
+		put_price(w, &m->price);
 	json_kopen(w, "tiers", '[');
 	for (size_t i = 0; i < MOST_TIERS && m->tiers[i].above; i++) {
-		json_open(w, '{');
-		json_ki64(w, "above", m->tiers[i].above);
-		put_price(w, "price", &m->tiers[i].price);
+		json_putf(w, "{above:%lld", (long long)m->tiers[i].above);
+		put_price(w, &m->tiers[i].price);
 		json_close(w);
 	}
 	json_close(w);
@@ -127,8 +111,7 @@ static void list_model(struct model_list *l, const char *place, const char *name
 	add_price(&price, &m);
 	report_row(l->report, CADRE_PLAIN, full.p, window, output, price.p,
 		   m.window_source ? m.window_source : "assumed", NULL);
-	json_open(&l->w, '{');
-	json_kcstr(&l->w, "model", full.p);
+	json_putf(&l->w, "{model:'%s'", full.p);
 	put_facts(&l->w, &m);
 	json_close(&l->w);
 	l->count++;

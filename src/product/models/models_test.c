@@ -276,16 +276,10 @@ static bool trial_report(struct model_trial *t, struct cadre_report *report, str
 	const char *advice = f->kind ? trial_advice(t, address, &a) : trial_doubt(t, tools, &a);
 	bool bad = f->kind || (advice && (tools || t->place->may_cut) && strncmp(advice, "the server mapped", 17) != 0);
 
-	json_open(w, '{');
-	json_kcstr(w, "request", what);
-	json_kbool(w, "good", !bad);
-	json_ki64(w, "firstByteMs", t->first_ms ? (int64_t)(t->first_ms - t->began_ms) : -1);
-	json_kcstr(w, "answeredBy", answer->model[0] ? answer->model : NULL);
-	json_key(w, "usage");
+	json_putf(w, "{request:'%s', good:!!%d, firstByteMs:%lld, answeredBy:'%s', usage:", what, !bad,
+		  t->first_ms ? (long long)(t->first_ms - t->began_ms) : -1, answer->model[0] ? answer->model : NULL);
 	usage_write(w, &answer->usage);
-	json_kcstr(w, "failure", f->kind ? f->text : NULL);
-	json_kcstr(w, "advice", advice);
-	json_close(w);
+	json_putf(w, "failure:'%s', advice:'%s'}", f->kind ? f->text : NULL, advice);
 	if (f->kind)
 		report_row(report, CADRE_BAD, what, advice ? advice : f->text, advice ? f->text : "", NULL);
 	else
@@ -399,11 +393,7 @@ static int test_model(struct cadre_call *call, const char *name, struct json_out
 	if (endpoints_find(&sv->endpoints, t.id, &endpoint, call->err) < 0)
 		return -(int)call->err->kind;
 	const char *address = t.place->wire ? CONTAINER_OF(endpoint, struct http_endpoint, endpoint)->base : "";
-	json_open(w, '{');
-	json_kcstr(w, "model", t.id);
-	json_kcstr(w, "provider", t.place->name);
-	json_kcstr(w, "address", address);
-	json_kopen(w, "requests", '[');
+	json_putf(w, "{model:'%s', provider:'%s', address:'%s', requests:[", t.id, t.place->name, address);
 	struct model_quirks *quirks =
 		t.place->wire ? http_endpoint_quirks(CONTAINER_OF(endpoint, struct http_endpoint, endpoint), t.sent)
 			      : NULL;
@@ -417,8 +407,7 @@ static int test_model(struct cadre_call *call, const char *name, struct json_out
 	const char *what = args_has(&call->args, "all") ? t.id : "text";
 	if (trial_report(&t, call->report, w, what, address, false) && args_has(&call->args, "tools"))
 		(void)trial_tools(&t, endpoint, call->report, w, address);
-	json_close(w);
-	json_close(w);
+	json_putf(w, "]}");
 	if (args_has(&call->args, "save") && quirks && !call->report->bad)
 		status = save_lessons(call, &t, &before, quirks);
 	model_call_reset(&t.call);

@@ -358,21 +358,71 @@ static int report_change(struct change *k, const char *id, const char *did, stru
 
 /* ---- install ----------------------------------------------------------------------------------------------------- */
 
+/* What runs by itself as soon as a plugin counts, a line each: "hooks EVENT", "MCP server NAME", "programs". */
+static void add_powers(struct buf *out, const struct plugin *p)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct plugin_parts *const parts[] = { &p->hooks, &p->mcp };
+
+	for (size_t k = 0; k < COUNT_OF(parts); k++)
+		for (size_t i = 0; i < parts[k]->count; i++)
+			for (struct json_member m = json_members(parts[k]->list[i].value); m.key;
+			     m = json_member_next(parts[k]->list[i].value, m))
+				buf_addf(out, "%s " STR_FMT "\n", k ? "MCP server" : "hooks",
+					 STR_ARG(json_str(m.key, &a)));
+	if (p->bin)
+		buf_addstr(out, "programs\n");
+}
+
+/* Of a plugin that is installed in the place of another one: what it brings beyond that. false: nothing. */
+static bool report_new_powers(struct change *k, struct str before, const struct plugin *p)
+{
+	AUTO_BUF struct buf after = { 0 }, more = { 0 };
+
+	add_powers(&after, p);
+	for (struct str rest = str_trim(buf_str(&after)); rest.n;) {
+		struct str line = str_cut(&rest, '\n');
+		bool known = false;
+		for (struct str old = before; old.n && !known;)
+			known = str_eq(str_cut(&old, '\n'), line);
+		if (!known)
+			buf_addf(&more, "%s" STR_FMT, more.n ? ", " : "", STR_ARG(line));
+	}
+	if (more.n)
+		report_line(k->report, CADRE_NOTE,
+			    "It brings what it did not have before: %s. `cadre plugin enable %s` consents.", more.p,
+			    p->id);
+	return more.n;
+}
+
 static int finish_install(struct change *k, const struct install *install, struct err *err)
 {
 	struct installed_plugin installed;
 	const char *path = NULL;
 	int status = settings_path(k, &path, err); /* a bad scope leaves nothing behind */
+	AUTO_BUF struct buf before = { 0 };
 
+	struct plugin *p = plugin_read(install->dir, PLUGIN_INSTALLED, install->marketplace);
+	const struct installed_plugin *old = plugin_records_installed(
+		&k->ctx.records,
+		install->offer ? arena_printf(&k->ctx.arena, "%s@%s", install->offer->name, install->marketplace)
+			       : p->id);
+	plugin_free(p);
+	if (old) {
+		p = plugin_read(old->path, PLUGIN_INSTALLED, install->marketplace);
+		add_powers(&before, p);
+		plugin_free(p);
+	}
 	if (status == 0)
 		status = plugin_install(&k->ctx.arena, install, &installed, err);
 	if (status < 0)
 		return status;
-	struct plugin *p = plugin_read(installed.path, PLUGIN_INSTALLED, install->marketplace);
-	bool on = p->default_enabled;
-	plugin_free(p);
-	if (on)
+	p = plugin_read(installed.path, PLUGIN_INSTALLED, install->marketplace);
+	if (old && report_new_powers(k, str_trim(buf_str(&before)), p))
+		status = record_wish(k, installed.id, DISABLED, err);
+	else if (p->default_enabled)
 		status = record_wish(k, installed.id, ENABLED, err);
+	plugin_free(p);
 	return status < 0 ? status : report_change(k, installed.id, "installed", err);
 }
 

@@ -8,6 +8,7 @@
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/hooks.h"
+#include "lib/base/list.h"
 
 /* ---- a form as a list of questions ------------------------------------------------------------------------------------ */
 
@@ -138,12 +139,7 @@ struct elicitation {
 
 static void elicitation_free(struct elicitation *e)
 {
-	for (struct elicitation **at = &e->session->elicitations; *at; at = &(*at)->next) {
-		if (*at != e)
-			continue;
-		*at = e->next;
-		break;
-	}
+	list_drop(&e->session->elicitations, e);
 	free(e->server);
 	free(e->mode);
 	free(e->asked_id);
@@ -196,8 +192,8 @@ static void on_result_seen(void *data, const struct hook_outcome *outcome)
 
 static void elicitation_answer(struct elicitation *e)
 {
-	e->hook_batch = session_run_hooks(
-		e->session, HOOK_ELICITATION_RESULT, e->server, on_result_seen, e,
+	e->hook_batch = agent_run_hooksf(
+		&e->session->tree.main, HOOK_ELICITATION_RESULT, e->server, on_result_seen, e,
 		"{mcp_server_name:'%s', action:'%s', content?:%.*s, mode:'%s', elicitation_id?:'%s'}", e->server,
 		e->action, STR_ARG(e->content), e->mode, e->asked_id[0] ? e->asked_id : NULL);
 	if (!e->hook_batch)
@@ -263,7 +259,8 @@ void services_elicit(void *data, const struct mcp_server *server, struct mcp_eli
 		  "requested_schema?:%.*s}",
 		  asked->server, STR_ARG(asked->message), asked->mode, asked->url && asked->url[0] ? asked->url : NULL,
 		  asked->id && asked->id[0] ? asked->id : NULL, STR_ARG(asked->schema));
-	e->hook_batch = session_run_hooks(s, HOOK_ELICITATION, server->name, on_asked, e, "%.*s", STR_ARG(e->question));
+	e->hook_batch = agent_run_hooksf(&s->tree.main, HOOK_ELICITATION, server->name, on_asked, e, "%.*s",
+					 STR_ARG(e->question));
 	if (!e->hook_batch)
 		elicitation_ask_host(e);
 }

@@ -181,7 +181,7 @@ static struct hook_runner *runner_new(struct services *sv, const struct hook_run
 
 int services_open_hooks(struct services *sv, struct err *err)
 {
-	const char *limit = getenv("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
+	const char *limit = services_variable(sv, "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
 	uint64_t end_ms = 0;
 
 	if (sv->hooks)
@@ -191,12 +191,11 @@ int services_open_hooks(struct services *sv, struct err *err)
 	sv->hook_http = http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
 	if (!sv->hook_http)
 		return -(int)err->kind;
-	const char *temp = getenv("CLAUDE_CODE_TMPDIR");
-	sv->cage = sandbox_new(&(struct sandbox_options){ sv->loop, sv->store.config_dir,
-							  arena_printf(&sv->options.arena, "%s/claude-%u/cage-%d",
-								       temp && temp[0] ? temp : "/tmp",
-								       (unsigned)getuid(), (int)getpid()),
-							  sv->spawner });
+	const char *temp =
+		path_temporary(&sv->options.arena, services_variable(sv, "CLAUDE_CODE_TMPDIR"), sv->store.config_dir);
+	sv->cage = sandbox_new(&(struct sandbox_options){
+		sv->loop, sv->store.config_dir, arena_printf(&sv->options.arena, "%s/cage-%d", temp, (int)getpid()),
+		sv->spawner });
 	sandbox_serve(sv->cage, sv->spawner);
 	sv->hook_model = runner_new(sv, &(struct hook_runner){ start_model_hook, cancel_model_hook });
 	sv->hook_server = runner_new(sv, &(struct hook_runner){ start_tool_hook, cancel_tool_hook });

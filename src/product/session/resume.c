@@ -177,6 +177,10 @@ int session_take_load(struct cadre_session *s, bool run, struct err *err)
 			team_restore(&s->tree, a->load->team);
 		drop_later(s, a->load, &notes);
 		agent_tree_restore(a, &a->load->delivered);
+		s->tree.old_notices = a->load->delivered;
+		a->load->delivered = (struct map){ 0 };
+		for (size_t i = 0; i < a->load->waiting_count; i++)
+			map_set(&s->tree.old_notices, str_from(a->load->waiting[i].id), s);
 	}
 	if (notes.n)
 		session_emit_error(s, STR_FMT, STR_ARG(str_trim(buf_str(&notes))));

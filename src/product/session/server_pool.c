@@ -7,6 +7,7 @@
 #include "lib/base/id.h"
 #include "lib/json/json_write.h"
 #include "config/settings/settings_store.h"
+#include "lib/base/list.h"
 
 /* ---- of the runtime ---------------------------------------------------------------------------------------------- */
 
@@ -75,9 +76,7 @@ void services_close_servers(struct services *sv)
 			loop_run(sv->loop);
 		mcp_pool_free(TAKE(sv->server_pool));
 	}
-	while (sv->host_servers) {
-		struct host_server *h = sv->host_servers;
-		sv->host_servers = h->next;
+	for (struct host_server *h; (h = list_pop(&sv->host_servers));) {
 		mcp_server_unref(h->server);
 		free(h);
 	}
@@ -140,7 +139,7 @@ bool session_await_servers(struct cadre_session *s)
 
 	s->servers_awaited = true;
 	if (waits)
-		mcp_selection_wait(set, servers_wait_ms(), on_settled, s);
+		mcp_selection_wait(set, servers_wait_ms(s->services), on_settled, s);
 	return waits;
 }
 
@@ -242,7 +241,7 @@ int session_answer_approval(struct cadre_session *s, const char *id, const char 
 
 	if (!a || !a->id[0] || strcmp(a->id, id) != 0)
 		return -ERR_NOT_FOUND;
-	const char *const names[] = { config->items[a->at].name, config->items[a->at].wishes };
+	const char *const names[] = { config->items[a->at].name, config->items[a->at].seal };
 	enum verdict verdict = count && answers[0] ? read_verdict(answers[0]) : NOT_NOW;
 	if (verdict == ALL)
 		status = session_store_setting(
@@ -250,17 +249,16 @@ int session_answer_approval(struct cadre_session *s, const char *id, const char 
 			&(struct settings_change){
 				.path = cadre_rules_file(s), .names = &all, .count = 1, .value = STR("true") },
 			&err);
-	if ((verdict != ALL || names[1]) && verdict != NOT_NOW && status == 0)
-		status = session_store_setting(
-			s,
-			&(struct settings_change){ .path = cadre_rules_file(s),
-						   .names = verdict == NO ? &no : &yes,
-						   .count = 1,
-						   .edit = SETTINGS_LIST_ADD,
-						   .list_kind = "a list of texts",
-						   .items = names,
-						   .item_count = verdict != NO && names[1] ? 2 : 1 },
-			&err);
+	if ((verdict != ALL || config->items[a->at].wishes) && verdict != NOT_NOW && status == 0)
+		status = session_store_setting(s,
+					       &(struct settings_change){ .path = cadre_rules_file(s),
+									  .names = verdict == NO ? &no : &yes,
+									  .count = 1,
+									  .edit = SETTINGS_LIST_ADD,
+									  .list_kind = "a list of texts",
+									  .items = names,
+									  .item_count = verdict != NO ? 2 : 1 },
+					       &err);
 	if (status < 0)
 		session_emit_error(s, "%s", err.text);
 	size_t end = verdict == NOT_NOW ? a->at : verdict == ALL ? config->count : a->at + 1;

@@ -142,7 +142,7 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 	agent_tree_configure(t, s->id, s->project_dir);
 	session_use_policy(s);
 	t->on_state = on_state; /* a log may begin later */
-	if (t->session_dir && (env_is_on("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING") ||
+	if (t->session_dir && (env_is_on(services_variable(sv, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING")) ||
 			       settings_bool(sv->policy.settings, "fileCheckpointingEnabled", sv->options.interactive)))
 		t->checkpoint = checkpoint_new(&sv->store, checkpoint_dir(&s->arena, t->config_dir, s->id));
 	session_find_style(s);
@@ -343,6 +343,11 @@ const char *cadre_session_file(const struct cadre_session *s)
 const char *cadre_session_model(const struct cadre_session *s)
 {
 	return s ? s->tree.main.model : "";
+}
+
+int cadre_session_is_trusted(const struct cadre_session *s)
+{
+	return s && s->services->policy.trusted;
 }
 
 const char *cadre_session_mode(const struct cadre_session *s)

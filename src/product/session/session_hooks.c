@@ -64,17 +64,6 @@ static void on_hooks_over(void *data, const struct hook_outcome *outcome)
 
 /* ---- their events ------------------------------------------------------------------------------------------------ */
 
-struct hook_batch *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
-				     hook_done_fn *done, void *data, const char *fields, ...)
-{
-	va_list args;
-
-	va_start(args, fields);
-	struct hook_batch *batch = agent_vrun_hooks(&s->tree.main, event, subject, done, data, fields, args);
-	va_end(args);
-	return batch;
-}
-
 printf_like(4, 5) static bool run_turn_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
 					     const char *fields, ...)
 {
@@ -124,9 +113,9 @@ bool session_run_stop_hooks(struct cadre_session *s)
 
 	if (q->end == QUERY_MODEL_ERROR) {
 		const char *error = failure_name(&q->failure);
-		(void)session_run_hooks(s, HOOK_STOP_FAILURE, error, NULL, NULL,
-					"{error:'%s', error_details:'%s', last_assistant_message?:'%.*s'}", error,
-					q->failure.text, STR_ARG(q->text));
+		(void)agent_run_hooksf(&s->tree.main, HOOK_STOP_FAILURE, error, NULL, NULL,
+				       "{error:'%s', error_details:'%s', last_assistant_message?:'%.*s'}", error,
+				       q->failure.text, STR_ARG(q->text));
 	}
 	if (q->end != QUERY_DONE || s->turn.interrupted)
 		return false;
@@ -251,8 +240,8 @@ static bool show_next_change(struct cadre_session *s)
 
 	for (; c->at; c->at = c->at->next) {
 		const char *source = sources[c->at->layer];
-		s->turn.hook_batch = session_run_hooks(s, HOOK_CONFIG_CHANGE, source, on_change_seen, s,
-						       "{source:'%s', file_path:'%s'}", source, c->at->path);
+		s->turn.hook_batch = agent_run_hooksf(&s->tree.main, HOOK_CONFIG_CHANGE, source, on_change_seen, s,
+						      "{source:'%s', file_path:'%s'}", source, c->at->path);
 		if (s->turn.hook_batch)
 			return true;
 	}
@@ -499,8 +488,8 @@ static void on_timer(struct timer *timer)
 		if (same)
 			continue;
 		const char *event = before.there && now->there ? "change" : now->there ? "add" : "unlink";
-		(void)session_run_hooks(f->session, HOOK_FILE_CHANGED, strrchr(now->path, '/') + 1, NULL, NULL,
-					"{file_path:'%s', event:'%s'}", now->path, event);
+		(void)agent_run_hooksf(&f->session->tree.main, HOOK_FILE_CHANGED, strrchr(now->path, '/') + 1, NULL,
+				       NULL, "{file_path:'%s', event:'%s'}", now->path, event);
 	}
 	if (turn_is_running(&f->session->turn))
 		timer_start(f->session->services->loop, &f->timer, LOOK_MS);

@@ -21,11 +21,7 @@ int session_add_prompt(struct cadre_session *s, struct err *err);
 bool session_asks_compact(const struct cadre_session *s, struct str *ret_instructions);
 int session_commit(struct cadre_session *s, struct err *err); /* the prompt, as it is now, on disk */
 
-/* session_hooks.c: runs the hooks of an event for the main agent; fields: a template of json_putf(). NULL: there are none, or
- * done is NULL and they are not waited for. */
-struct hook_batch *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
-				     hook_done_fn *done, void *data, const char *fields, ...) printf_like(6, 7);
-/* True: hooks run; their outcome is recorded in the turn, then turn_work_over() comes. */
+/* session_hooks.c. True: hooks run; their outcome is recorded in the turn, then turn_work_over() comes. */
 bool session_run_setup_hooks(struct cadre_session *s); /* once, if the option setup is given */
 bool session_run_start_hooks(struct cadre_session *s); /* once */
 bool session_run_prompt_hooks(struct cadre_session *s);

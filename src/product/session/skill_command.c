@@ -2,6 +2,7 @@
  * skill_command.c - the commands of a user, and prompts that begin with one: a skill, or a prompt of an MCP server. Several
  * commands may follow each other; all get the arguments behind the last. A skill that runs in a subagent must be alone. */
 #include "product/session/session_int.h"
+#include "agents/agent/hooks.h"
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "defs/skill/registry.h"
@@ -340,8 +341,8 @@ static void expand_next(struct expansion *e)
 		give_texts(e);
 		return;
 	}
-	s->turn.hook_batch = session_run_hooks(
-		s, HOOK_USER_PROMPT_EXPANSION, c->name, on_hooks_done, e,
+	s->turn.hook_batch = agent_run_hooksf(
+		&s->tree.main, HOOK_USER_PROMPT_EXPANSION, c->name, on_hooks_done, e,
 		"{expansion_type:'%s', command_name:'%s', command_args:'%.*s', command_source:'%s', prompt:'%.*s'}",
 		c->skill ? "slash_command" : "mcp_prompt", c->name, STR_ARG(c->arguments),
 		c->skill ? definition_source_name(c->skill->source) : "mcp", STR_ARG(buf_str(&s->turn.prompt)));

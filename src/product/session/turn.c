@@ -448,7 +448,7 @@ static void session_update_idle(struct cadre_session *s)
 	if (!s->closing && s->tree.team) /* what was read may wake an idle member */
 		working += team_files_reading(s->tree.team->files);
 	bool at_work = has_turn || working || s->turn.hook_batch;
-	const char *ceiling = getenv("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS");
+	const char *ceiling = services_variable(sv, "CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS");
 	uint64_t wait_ms = CHILDREN_WAIT_MS;
 
 	lead_step(&s->tree, has_turn || s->turn.notice_came);

@@ -3,7 +3,7 @@
 #include "defs/agentdef/describe.h"
 #include "product/stream/wire_int.h"
 
-_Static_assert((int)EVENT_QUESTION_CLOSED == (int)CADRE_QUESTION_CLOSED && (int)EVENT_RETRY == (int)CADRE_RETRY,
+_Static_assert((int)EVENT_TERMINAL_SEQUENCE == (int)CADRE_TERMINAL_SEQUENCE && (int)EVENT_RETRY == (int)CADRE_RETRY,
 	       "one list of kinds");
 
 enum cadre_event_kind cadre_event_kind(const struct cadre_event *e)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * queue.c - user messages that wait for their turn: `now` before `next` before `later`, each in the order of coming. */
 #include "product/stream/wire_int.h"
+#include "lib/base/list.h"
 
 static void drop_blocks(struct wire_message *m)
 {
@@ -45,20 +46,11 @@ static void message_free(struct wire_message *m)
 
 /* ---- the line ---------------------------------------------------------------------------------------------------- */
 
-static struct wire_message *message_unlink(struct cadre_wire *w, struct wire_message *m)
-{
-	struct wire_message **at = &w->queue;
-
-	while (*at != m)
-		at = &(*at)->next;
-	*at = m->next;
-	w->queued--;
-	return m;
-}
-
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m)
 {
-	message_free(message_unlink(w, m));
+	list_drop(&w->queue, m);
+	w->queued--;
+	message_free(m);
 }
 
 /* ---- a turn for each --------------------------------------------------------------------------------------------- */
@@ -173,7 +165,8 @@ void wire_start_next(struct cadre_wire *w)
 
 	if (w->working || !w->queue || !w->session || turn_is_running(&w->session->turn))
 		return;
-	struct wire_message *m = message_unlink(w, w->queue);
+	struct wire_message *m = list_pop(&w->queue);
+	w->queued--;
 	struct session_prompt p = { .text = { m->text.n ? m->text.p : "", m->text.n },
 				    .blocks = m->blocks,
 				    .block_count = m->block_count,

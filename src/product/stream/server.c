@@ -3,6 +3,7 @@
  * if the client's manifest has them. */
 #include "mcp/transport/transport.h"
 #include "product/stream/wire_int.h"
+#include "lib/base/list.h"
 
 /* Something for the client of the server, which it gets from the loop */
 struct delivery {
@@ -41,8 +42,7 @@ static void on_kick(struct kick *kick)
 	struct wire_transport *t = CONTAINER_OF(kick, struct wire_transport, kick);
 
 	while (t->first && !t->closing) {
-		struct delivery *d = t->first;
-		t->first = d->next;
+		struct delivery *d = list_pop(&t->first);
 		if (!t->first)
 			t->last = &t->first;
 		if (d->lost) {
@@ -160,9 +160,7 @@ static void free_transport(struct mcp_transport *base)
 
 	kick_cancel(&t->kick);
 	transport_detach(t);
-	while (t->first) {
-		struct delivery *d = t->first;
-		t->first = d->next;
+	for (struct delivery *d; (d = list_pop(&t->first));) {
 		buf_release(&d->json);
 		free(d);
 	}
@@ -255,11 +253,8 @@ void wire_drop_server(struct cadre_wire *w, struct str name)
 
 	while (*at && !str_is(name, (*at)->name))
 		at = &(*at)->next;
-	if (!*at)
-		return;
-	struct wire_server *s = *at;
-	*at = s->next;
-	server_free(s);
+	if (*at)
+		server_free(list_pop(at));
 }
 
 /* A notification or request of a client's server. */

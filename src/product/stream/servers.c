@@ -5,6 +5,7 @@
 #include "product/stream/wire_int.h"
 #include "agents/agent/servers.h"
 #include "agents/life/life.h"
+#include "lib/base/list.h"
 
 enum { LEAST_MS = 1000, MOST_MS = 600 * 1000 }; /* limits of a call */
 
@@ -153,9 +154,7 @@ void wire_servers_changed(struct cadre_wire *w)
 
 void wire_settlings_end(struct cadre_wire *w)
 {
-	while (w->settlings) {
-		struct wire_settling *s = w->settlings;
-		w->settlings = s->next;
+	for (struct wire_settling *s; (s = list_pop(&w->settlings));) {
 		wire_deferred_fail(s->later, "the session is closed");
 		settling_free(s);
 	}

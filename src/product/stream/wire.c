@@ -4,6 +4,7 @@
 #include "product/stream/wire_int.h"
 #include "core/wire/failure.h"
 #include "lib/io/file.h"
+#include "lib/base/list.h"
 
 enum { LONGEST_LINE = 64 << 20, KEPT_LINE = 1 << 20 };
 
@@ -385,10 +386,7 @@ void cadre_wire_free(struct cadre_wire *w)
 		return;
 	while (w->queue)
 		wire_drop_message(w, w->queue);
-	struct cadre_wire **at = &w->services->wires;
-	while (*at != w)
-		at = &(*at)->next;
-	*at = w->next;
+	list_drop(&w->services->wires, w);
 	/* A session may outlive its wire: then its events are dropped. */
 	struct cadre_session *s = session_by_id(w->services, w->session_id);
 	if (s) {

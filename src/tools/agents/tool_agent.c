@@ -194,14 +194,11 @@ static const char *sender_name(const struct agent *a)
 static bool was_sent(const struct tool_call *call, const struct agent_record *record, const char *id)
 {
 	const struct agent *from = call->env->owner;
-	const struct journal *main = from->tree->main.journal;
 	struct map ids = { 0 };
 
 	if (call->again && record)
 		mail_learn_record(record, &ids);
-	else if (call->again && main)
-		mail_learn_ids(journal_path(main), &ids);
-	bool found = map_get(&ids, str_from(id));
+	bool found = map_get(record ? &ids : &from->tree->old_notices, str_from(id));
 	map_release(&ids);
 	return found;
 }
@@ -368,16 +365,10 @@ static void output_start(struct tool_call *call)
 			 "<task_id>%s</task_id>\n<task_type>local_bash</task_type>\n<status>running</status>\n",
 			 shell->id);
 		if (shell->output.path) {
-			AUTO_CLOSE int fd = open(shell->output.path, O_RDONLY | O_CLOEXEC);
-			char bytes[SHELL_TAIL];
-			off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
-			ssize_t n = size > 0 ? pread(fd, bytes, sizeof bytes, MAX(size - SHELL_TAIL, 0)) : 0;
-			ssize_t from = 0;
-			while (size > SHELL_TAIL && from < n && ((unsigned char)bytes[from] & 0xc0) == 0x80)
-				from++; /* to a whole character */
+			uint64_t size;
 			buf_addf(&call->result, "<output_file>%s</output_file>\n<output>\n", shell->output.path);
-			if (n > 0)
-				buf_add(&call->result, bytes + from, (size_t)(n - from));
+			(void)file_read_tail_fd(shell->output.fd, shell->output.path, SHELL_TAIL, &call->result, &size,
+						NULL);
 			buf_addstr(&call->result, "\n</output>\n");
 		}
 		tool_call_end(call, false);

@@ -195,7 +195,7 @@ static void pdf_finish_pages(struct pdf_job *job)
 	struct json_out w = object_open(&m->job.call->result_json, "parts");
 	struct stat st = { 0 };
 
-	(void)lstat(m->args.target, &st);
+	(void)fstat(job->program.file, &st);
 	json_putf(&w, "filePath:'%s', originalSize:%lld, count:%lld", m->args.path, (long long)st.st_size,
 		  (long long)(job->page - job->wanted.first));
 	/* The images are in the result alone. */
@@ -242,9 +242,7 @@ static void pdf_draw_page(struct pdf_job *job)
 
 	snprintf(number, sizeof number, "%u", job->page);
 	snprintf(edge, sizeof edge, "%d", IMAGE_GOOD_EDGE);
-	const char *const words[] = {
-		"pdftoppm", "-jpeg", "-scale-to", edge, "-f", number, "-l", number, job->media.args.target, NULL
-	};
+	const char *const words[] = { "pdftoppm", "-jpeg", "-scale-to", edge, "-f", number, "-l", number, "-", NULL };
 	job->program.done = on_page;
 	pdf_program_start(&job->program, words, PAGE_LIMIT, PAGE_MS);
 }
@@ -289,20 +287,26 @@ static void pdf_cancel(struct tool_job *job)
 void read_pdf(struct tool_call *call, const struct read_args *args)
 {
 	struct err err = { 0 };
-	struct pdf_job *job = arena_new(&call->arena, struct pdf_job,
-					.media.job = { .call = call,
-						       .run = pdf_run,
-						       .report = media_report,
-						       .release = pdf_release,
-						       .cancel = pdf_cancel },
-					.media.args = *args, .program = { .env = call->env, .done = on_info });
+	struct pdf_job *job =
+		arena_new(&call->arena, struct pdf_job,
+			  .media.job = { .call = call,
+					 .run = pdf_run,
+					 .report = media_report,
+					 .release = pdf_release,
+					 .cancel = pdf_cancel },
+			  .media.args = *args, .program = { .env = call->env, .file = -1, .done = on_info });
+	struct stat st;
 
 	call->state = &job->media.job;
 	if (args->pages.p && pdf_pages_parse(args->pages, &job->wanted, &err) < 0) {
 		tool_call_reject(call, "%s", err.text);
 		return;
 	}
-	pdf_program_start(&job->program, (const char *const[]){ "pdfinfo", args->target, NULL }, INFO_LIMIT, INFO_MS);
+	if (text_file_open(args->target, &job->program.file, &st, &err) < 0) {
+		tool_call_fail(call, "%s", err.text);
+		return;
+	}
+	pdf_program_start(&job->program, (const char *const[]){ "pdfinfo", "-", NULL }, INFO_LIMIT, INFO_MS);
 }
 
 /* ---- notebooks -------------------------------------------------------------------------------------------------- */

@@ -134,9 +134,11 @@ void pdf_program_start(struct pdf_program *p, const char *const *words, size_t l
 	const struct child_options options = {
 		.argv = argv,
 		.envp = p->env->envp,
+		.in_fd = p->file,
 		.landlock_fd = p->env->landlock_fd,
 		.of = CHILD_OF_CONVERTER,
 	};
+	(void)lseek(p->file, 0, SEEK_SET);
 	buf_clear(&p->out);
 	buf_clear(&p->errors);
 	p->limit_bytes = limit_bytes;

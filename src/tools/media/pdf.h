@@ -39,6 +39,7 @@ enum pdf_end {
 /* In the call's arena; zeroed before the first run, may be run again when it is over */
 struct pdf_program {
 	struct tool_env *env; /* borrowed */
+	int file;             /* what it reads: its standard input. Owned */
 	struct child *child;  /* NULL: it does not run */
 	struct timer timer;
 	size_t limit_bytes;
@@ -48,11 +49,14 @@ struct pdf_program {
 	struct kick kick;                                      /* of a start that failed */
 };
 
-/* words: the program and its arguments, NULL-terminated, borrowed until return. */
+/* words: the program and its arguments, with "-" for the file, NULL-terminated, borrowed until return. */
 void pdf_program_start(struct pdf_program *p, const char *const *words, size_t limit_bytes, uint64_t limit_ms);
 void pdf_program_cancel(struct pdf_program *p); /* a request: done still comes; also when it does not run */
 static inline void pdf_program_release(struct pdf_program *p)
 {
+	if (p->file >= 0)
+		close(p->file);
+	p->file = -1;
 	buf_release(&p->out);
 	buf_release(&p->errors);
 }

@@ -43,10 +43,17 @@ int shell_output_save(struct shell_output *o, const char *path, struct err *err)
 {
 	if (o->path)
 		return 0;
+	AUTO_FILE_AT struct file_at at = { 0 };
+	const char *name = strrchr(path, '/') + 1;
+	AUTO_FREE char *dir = xstrndup(path, (size_t)(name - 1 - path));
 	int rc = file_make_parents(path, err);
+	if (rc == 0)
+		rc = file_at_find(dir, name, 0, &at, err);
 	if (rc < 0)
 		return rc;
-	o->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* What has the name already is replaced: a link, a pipe, or another name of some other file. */
+	(void)unlinkat(at.dir, name, 0);
+	o->fd = openat(at.dir, name, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (o->fd < 0)
 		return err_set(err, ERR_IO, "cannot open %s: %m", path);
 	o->path = xstrdup(path);

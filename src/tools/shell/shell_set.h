@@ -19,8 +19,8 @@ struct shell_output {
 	uint64_t total;
 	char *spill_path; /* where it goes when keep_bytes are not enough; may be NULL */
 	char *path;       /* of the file it is in, or NULL */
-	int fd;
-	struct err err; /* text is not empty: why the file is not there or not complete */
+	int fd;           /* of that file, to read it by: its name may lead elsewhere by now */
+	struct err err;   /* text is not empty: why the file is not there or not complete */
 };
 
 void shell_output_init(struct shell_output *o, size_t keep_bytes, const char *spill_path); /* copies the path */

@@ -245,9 +245,8 @@ static void put_updated(struct tool_call *call, const struct update *u, const ch
 {
 	struct json_out w = json_out(&call->result_json);
 
-	json_putf(&w, "{success:!!%d", !why);
-	json_kstr(&w, "taskId", json_str(json_get(call->input, "taskId"), &call->arena));
-	json_kopen(&w, "updatedFields", '[');
+	json_putf(&w, "{success:!!%d, taskId:'%.*s', updatedFields:[", !why,
+		  STR_ARG(json_str(json_get(call->input, "taskId"), &call->arena)));
 	if (u && u->fields.n)
 		json_put_raw(&w, buf_str(&u->fields));
 	json_putf(&w, "], error?:'%s'", why);
@@ -562,7 +561,6 @@ static void todo_write_start(struct tool_call *call)
 	AUTO_BUF struct buf old = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct str list = json_raw(json_get(call->input, "todos"));
-	struct json_out w = json_out(&call->result_json);
 	const struct json *root;
 	struct err err = { 0 };
 
@@ -581,9 +579,8 @@ static void todo_write_start(struct tool_call *call)
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}
-	json_open(&w, '{');
-	json_kraw(&w, "oldTodos", readable ? str_trim(buf_str(&old)) : STR("[]"));
-	json_putf(&w, "newTodos:%.*s}", STR_ARG(list));
+	json_addf(&call->result_json, "{oldTodos:%.*s, newTodos:%.*s}",
+		  STR_ARG(readable ? str_trim(buf_str(&old)) : STR("[]")), STR_ARG(list));
 	buf_addstr(&call->result,
 		   "The list was replaced. Keep it true while you work: one item in progress at a time, and each "
 		   "one completed as soon as it is.");

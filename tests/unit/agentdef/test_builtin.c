@@ -3,6 +3,7 @@
 #include "stage.h"
 #include "defs/agentdef/describe.h"
 #include "defs/agentdef/registry.h"
+#include "defs/policy/sources.h"
 #include "agents/profile/roster.h"
 #include "tests.h"
 
@@ -16,12 +17,6 @@ static void add_name(void *data, struct agent_definition *d)
 
 static const char variables[][48] = { "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS",
 				      "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS" };
-
-static void clear_environment(void)
-{
-	for (size_t i = 0; i < COUNT_OF(variables); i++)
-		unsetenv(variables[i]);
-}
 
 TEST(switches_drop_some_or_all_built_in_agents)
 {
@@ -44,16 +39,19 @@ TEST(switches_drop_some_or_all_built_in_agents)
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		AUTO_BUF struct buf names = { 0 };
-		clear_environment();
+		AUTO_ARENA struct arena a = { 0 };
+		struct catalog_sources sources;
+		struct services sv = { .options = {
+					       .cwd = "/", .config_dir = "/none", .entrypoint = rows[i].entrypoint } };
 		if (rows[i].variable)
-			setenv(rows[i].variable, rows[i].value, 1);
-		unsigned s = builtin_switches_find(rows[i].entrypoint);
-		builtin_each(s, add_name, &names);
+			services_setenv(&sv, rows[i].variable, rows[i].value);
+		CHECK_INT(services_agent_sources(&sv, &a, &sources, NULL), 0);
+		services_free_variables(&sv);
+		builtin_each(sources.builtin, add_name, &names);
 		CHECK_STR(buf_str(&names), rows[i].expected);
 	}
-	clear_environment();
 	AUTO_BUF struct buf names = { 0 };
-	builtin_each(builtin_switches_find("cli") | BUILTIN_COORDINATOR, add_name, &names);
+	builtin_each(BUILTIN_COORDINATOR, add_name, &names);
 	CHECK_STR(buf_str(&names), "worker");
 }
 

@@ -172,23 +172,6 @@ TEST(an_empty_or_missing_memory_is_said)
 	stage_release(&s);
 }
 
-TEST(memory_can_be_switched_off)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *list;
-
-	unsetenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY");
-	CHECK_INT(json_parse(&reader, "[false,true]", 12, &list, NULL), 0);
-	CHECK(agent_memory_is_on(NULL));
-	CHECK(!agent_memory_is_on(json_first(list)));
-	CHECK(agent_memory_is_on(json_next(list, json_first(list))));
-	setenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1", 1);
-	CHECK(!agent_memory_is_on(NULL));
-	setenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "0", 1);
-	CHECK(agent_memory_is_on(NULL));
-	unsetenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY");
-}
-
 TEST(a_link_that_leads_a_projects_memory_out_of_it_is_refused_before_anything_is_made)
 {
 	struct agent_definition d = { .name = "a", .memory = MEMORY_PROJECT };
@@ -337,13 +320,13 @@ TEST(a_snapshot_that_is_saved_reaches_another_user)
 
 int test_memory(void)
 {
-	return RUN_TESTS(
-		T(each_scope_has_its_directory), T(a_type_never_becomes_a_path_outside_its_directory),
-		T(types_that_need_a_change_do_not_share_a_memory), T(the_first_200_lines_or_25_kb_are_in_the_prompt),
-		T(an_empty_or_missing_memory_is_said), T(memory_can_be_switched_off),
-		T(a_link_that_leads_a_projects_memory_out_of_it_is_refused_before_anything_is_made),
-		T(a_memory_that_is_a_link_or_a_pipe_is_not_shown_and_blocks_nothing),
-		T(a_snapshot_fills_an_empty_memory_once), T(a_newer_snapshot_is_mentioned_and_overwrites_nothing),
-		T(a_snapshot_of_an_untrusted_folder_or_with_links_is_not_used),
-		T(a_snapshot_that_is_saved_reaches_another_user));
+	return RUN_TESTS(T(each_scope_has_its_directory), T(a_type_never_becomes_a_path_outside_its_directory),
+			 T(types_that_need_a_change_do_not_share_a_memory),
+			 T(the_first_200_lines_or_25_kb_are_in_the_prompt), T(an_empty_or_missing_memory_is_said),
+			 T(a_link_that_leads_a_projects_memory_out_of_it_is_refused_before_anything_is_made),
+			 T(a_memory_that_is_a_link_or_a_pipe_is_not_shown_and_blocks_nothing),
+			 T(a_snapshot_fills_an_empty_memory_once),
+			 T(a_newer_snapshot_is_mentioned_and_overwrites_nothing),
+			 T(a_snapshot_of_an_untrusted_folder_or_with_links_is_not_used),
+			 T(a_snapshot_that_is_saved_reaches_another_user));
 }

@@ -22,8 +22,6 @@ static const char *render(struct buf *out, const struct hook_reply *r)
 		add(out, "blocked", r->reason);
 	if (r->stop)
 		add(out, "stop", r->stop_reason);
-	if (r->interrupt)
-		buf_addstr(out, "; interrupt");
 	if (r->context.n)
 		add(out, "context", r->context);
 	if (r->system_message.n)
@@ -160,7 +158,7 @@ TEST(an_exit_and_its_streams_mean_what_the_table_says)
 		{ HOOK_PERMISSION_REQUEST, 0,
 		  SPECIFIC("PermissionRequest",
 			   "\"decision\":{\"behavior\":\"deny\",\"message\":\"m\",\"interrupt\":true}"),
-		  "", "success; deny: m; interrupt" },
+		  "", "success; deny: m" },
 		{ HOOK_PERMISSION_REQUEST, 0, SPECIFIC("PermissionRequest", "\"decision\":{\"behavior\":\"x\"}"), "",
 		  "error; note: \"behavior\" must be allow or deny" },
 		{ HOOK_PERMISSION_DENIED, 0, SPECIFIC("PermissionDenied", "\"retry\":true"), "",

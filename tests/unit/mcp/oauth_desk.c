@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * oauth_desk.c - the servers of the authorisation tests, and their client. */
 #include "oauth_desk.h"
+#include "lib/base/base64.h"
 #include "mcp/auth/oauth_http.h"
 #include "unit.h"
 
@@ -49,7 +50,7 @@ static void add_callback(struct desk *d, struct buf *out, struct str query)
 
 	buf_addf(out, "%s?%sstate=", oauth_form_get(&arena, query, "redirect_uri"),
 		 strstr(extra, "error=") ? "" : "code=c0de&");
-	oauth_percent(out, str_from(oauth_form_get(&arena, query, "state")));
+	percent_encode(out, str_from(oauth_form_get(&arena, query, "state")), "");
 	add_filled(d, out, extra);
 }
 

@@ -412,15 +412,19 @@ TEST(a_plugin_server_that_is_there_already_does_not_count)
 	setup_release(&t);
 }
 
-TEST(two_names_that_give_tools_the_same_names_are_one)
+TEST(of_two_names_that_give_tools_the_same_names_the_projects_never_counts)
 {
 	struct setup t;
 	setup_init(&t);
 	stage_put(&t.stage, "top/project/.mcp.json", FILE_OF("{\"my.x\": {\"command\": \"a\"}}"));
 	put_state(&t, "top/project", "{}", "{\"my x\": {\"command\": \"b\"}}");
 
-	CHECK_CSTR(loaded(&t), "my.x project a, my x user shadowed");
-	CHECK_CSTR(why(&t, 1), "its tools would have the same names as those of 'my.x'");
+	CHECK_CSTR(loaded(&t), "my.x project shadowed, my x user b");
+	CHECK_CSTR(why(&t, 0), "its tools would have the same names as those of 'my x'");
+	put_state(&t, "top/project", "{\"my:x\": {\"command\": \"c\"}}", "{\"my x\": {\"command\": \"b\"}}");
+	CHECK_CSTR(loaded(&t), "my:x local c, my.x project shadowed, my x user shadowed");
+	put_state(&t, "top/project", "{}", "{}");
+	CHECK_CSTR(loaded(&t), "my.x project a");
 	setup_release(&t);
 }
 
@@ -566,7 +570,7 @@ int test_config(void)
 		T(servers_of_a_project_wait_for_approval_or_without_a_user_for_trust),
 		T(an_answer_decides_a_server_that_was_pending_and_what_is_below_it), T(policies_hold_for_every_scope),
 		T(a_plugin_server_that_is_there_already_does_not_count),
-		T(two_names_that_give_tools_the_same_names_are_one),
+		T(of_two_names_that_give_tools_the_same_names_the_projects_never_counts),
 		T(of_a_name_that_stands_twice_in_a_file_the_last_one_counts),
 		T(only_the_headers_helper_of_an_untrusted_project_is_not_believed),
 		T(servers_from_elsewhere_are_admitted_by_the_same_policies),

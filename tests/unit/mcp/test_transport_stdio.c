@@ -54,15 +54,16 @@ TEST(the_server_has_the_environment_of_its_entry_and_ours)
 	struct wire w;
 	const char *const env[] = { "A=of the entry", "CLAUDECODE=no", NULL };
 	const char *const inherited[] = { "PATH=/usr/bin:/bin", "A=inherited", "SECRET=s", "HOME=/h", NULL };
+	const char *const basic[] = {
+		"PATH=/usr/bin:/bin", "A=inherited", "SECRET=s", "HOME=/h", "CLAUDE_CODE_MCP_ALLOWLIST_ENV=1", NULL
+	};
 	const char *script =
 		"printf '[{\"v\":\"%s|%s|%s|%s|%s|%s\"}]\\n' \"$A\" \"$CLAUDECODE\" \"$CLAUDE_PROJECT_DIR\" "
 		"\"$CLAUDE_CODE_SESSION_ID\" \"$SECRET\" \"$HOME\"; read -r line";
 
 	for (int few = 0; few < 2; few++) {
-		if (few)
-			setenv("CLAUDE_CODE_MCP_ALLOWLIST_ENV", "1", 1);
 		wire_init(&w, MCP_STDIO, 0);
-		w.env.envp = inherited;
+		w.env.envp = few ? basic : inherited;
 		w.server->command = "sh";
 		w.server->args = shell(script);
 		w.server->env = env;
@@ -73,7 +74,6 @@ TEST(the_server_has_the_environment_of_its_entry_and_ours)
 		wire_close(&w);
 		wire_release(&w);
 	}
-	unsetenv("CLAUDE_CODE_MCP_ALLOWLIST_ENV");
 }
 
 TEST(a_command_that_does_not_exist_is_an_error_of_the_start)

@@ -109,7 +109,7 @@ static const struct {
 	  "{'file_path':'@/new2','content':'x'}" },
 	{ "Edit", "{'file_path':'@/f*'}", NULL, NULL, NULL },
 	{ "Edit", "{'file_path':'@/.git/config'}", NULL, NULL, NULL },
-	{ "Edit", "{'file_path':'f'}", NULL, NULL, NULL },
+	{ "Edit", "{'file_path':'f'}", "Edit(/@/f)", "Edit", "{'file_path':'w.txt'}" },
 	{ "Edit", "{'file_path':'@/link'}", NULL, NULL, NULL },
 	{ "Read", "{'file_path':'/etc/hostname'}", "Read(//etc/hostname)", "Read", "{'file_path':'/etc/passwd'}" },
 	{ "Grep", "{'pattern':'x','path':'/etc'}", "Read(//etc/**)", "Edit", "{'file_path':'/etc/hosts'}" },

@@ -2,6 +2,7 @@
  * test_policy.c - settings files as a policy: what is compiled, when a change is seen, and what an adopted, declined or broken
  * change leaves behind. */
 #include <cadre.h>
+#include "agents/profile/memory.h"
 #include "defs/policy/permissions.h"
 #include "defs/policy/services.h"
 #include "unit.h"
@@ -58,6 +59,30 @@ TEST(a_bad_file_is_refused_with_its_place)
 	CHECK_INT(policy_load(s.sv, &err), -ERR_USAGE);
 	CHECK(str_has(str_from(err.text), STR("settings.json:2")));
 	stage_close(&s);
+}
+
+TEST(memory_can_be_switched_off)
+{
+	static const struct {
+		const char *settings, *variable;
+		bool on;
+	} rows[] = {
+		{ "{}", NULL, true },
+		{ "{\"autoMemoryEnabled\":false}", NULL, false },
+		{ "{\"autoMemoryEnabled\":true}", "0", true },
+		{ "{}", "1", false },
+		{ "{\"env\":{\"CLAUDE_CODE_DISABLE_AUTO_MEMORY\":1}}", "0", false },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct stage s;
+		stage_open(&s, rows[i].settings);
+		CHECK_INT(policy_load(s.sv, NULL), 0);
+		if (rows[i].variable)
+			services_setenv(s.sv, "CLAUDE_CODE_DISABLE_AUTO_MEMORY", rows[i].variable);
+		CHECK_INT(agent_memory_is_on(s.sv), rows[i].on);
+		stage_close(&s);
+	}
 }
 
 TEST(a_change_is_seen_once_and_counts_when_it_is_adopted)
@@ -167,8 +192,9 @@ TEST(deny_rules_of_settings_and_options_join)
 
 int main(void)
 {
-	RUN_TESTS(T(a_bad_file_is_refused_with_its_place), T(a_change_is_seen_once_and_counts_when_it_is_adopted),
-		  T(a_declined_change_is_not_offered_again), T(a_file_that_breaks_leaves_the_old_policy),
-		  T(the_mode_at_the_start), T(deny_rules_of_settings_and_options_join));
+	RUN_TESTS(T(memory_can_be_switched_off), T(a_bad_file_is_refused_with_its_place),
+		  T(a_change_is_seen_once_and_counts_when_it_is_adopted), T(a_declined_change_is_not_offered_again),
+		  T(a_file_that_breaks_leaves_the_old_policy), T(the_mode_at_the_start),
+		  T(deny_rules_of_settings_and_options_join));
 	return tests_run();
 }

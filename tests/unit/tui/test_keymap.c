@@ -131,7 +131,7 @@ TEST(the_file_adds_hides_and_cannot_take_the_way_out)
 		&problems);
 	CHECK_STR(buf_str(&problems), "Chat: ctrl+c cannot be changed: it leaves\n"
 				      "Chat: ctrl+q: there is no action \"chat:fly\"\n"
-				      "Chat: \"hyper+q\" is no key\n"
+				      "Chat: \"hyper+q\" is not a key\n"
 				      "Chat: ctrl+w: confirm:no is an action of Confirmation\n"
 				      "there is no context \"Kitchen\"\n");
 	CHECK_INT(keymap_find(&m, PROMPT, control('e'), &action), KEYMAP_ACTION);

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Foreign text on the terminal: whatever a model, a server, a hook, a file or a paste brings, the terminal gets sequences of ours only.
+And windows that nobody would choose."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from lab import main
+from test_tui import PLAIN, leave, ready, screen
+
+# every kind once: OSC, DCS, APC, SOS, PM, CSI with questions, the end of a paste, 8-bit controls, shifts, readings from right to left
+KINDS = ["\x1b]52;c;b3duZWQ=\a", "\x1b]0;owned\x1b\\", "\x1b]1337;File=:x\a", "\x1bP+q544e\x1b\\", "\x1b_Ga=T;AAAA\x1b\\", "\x1bXowned\x1b\\", "\x1b^owned\x1b\\",
+         "\x1b[201~", "\x1b[200~", "\x1b[?1049h", "\x1b[?1000h", "\x1b[6n", "\x1b[c", "\x1b[21t", "\x1b[!p", "\x1b#8", "\x1b%G", "\x1bc", "\u0090q\u009c", "\u0098x\u009c",
+         "\u009b2J", "\u009d0;owned\u009c", "\u009ex\u009c", "\u009fx\u009c", "\u0084\u0085\u008d", "\x07\x08\x0b\x0c\x0e\x0f\x7f", "\u202eturned\u202c", "\u2066x\u2069"]
+HOSTILE = "h" + " ".join(KINDS) + " e"
+WIDE = "日本語 e\u0301\u0323 👨‍👩‍👧‍👦 אבג \t| \u200b\u200d\u2060 ｆｕｌｌ ก็ 🇩🇪🇫🇷 \ufeff"
+OURS = re.compile(rb"\x1b\[\d*[ABCGJK]|\x1b\[[0-9;]*m|\x1b\[\?(25|2004|2026|1004|1049)[hl]|\x1b\[\?u|\x1b\[[<>]\d*u|\x1b\[6n|\x1b\[H"
+                  rb"|\x1b\]0;(cadre[^\a\x1b]*)?\a|\x1b\]133;[ACD](;\d)?\a|\x1b\]11;\?\x1b\\|\x1b\]8;;[^\a\x1b]*\x1b\\")
+FOUND = re.compile(rb"\x1b\[[0-9;?<>=!]*[@-~]|\x1b\][^\a\x1b]*(?:\a|\x1b\\)|\x1b[^\[\]]|[\x00-\x06\x0b\x0c\x0e-\x1a\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")
+
+SERVER = r'''
+import json, sys
+H = json.loads(%r)
+def say(m): print(json.dumps({"jsonrpc": "2.0", **m}), flush=True)
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get("method") == "initialize":
+        say({"id": m["id"], "result": {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}, "prompts": {}, "resources": {}},
+             "serverInfo": {"name": H, "version": H}, "instructions": H}})
+    elif m.get("method") == "tools/list":
+        say({"id": m["id"], "result": {"tools": [{"name": "book", "title": H, "description": H, "inputSchema": {"type": "object"}}]}})
+    elif m.get("method") == "prompts/list":
+        say({"id": m["id"], "result": {"prompts": [{"name": "greet", "title": H, "description": H}]}})
+    elif m.get("method") == "resources/list":
+        say({"id": m["id"], "result": {"resources": [{"uri": "mem://x", "name": H, "description": H}]}})
+    elif m.get("method") == "tools/call":
+        call = m["id"]
+        say({"method": "notifications/progress", "params": {"progressToken": (m["params"].get("_meta") or {}).get("progressToken", 0), "progress": 1, "message": H}})
+        say({"id": 77, "method": "elicitation/create", "params": {"message": H, "requestedSchema": {
+            "type": "object", "properties": {"name": {"type": "string", "title": H, "description": H}, "place": {"type": "string", "enum": [H, "b"]}}}}})
+    elif m.get("id") == 77:
+        say({"id": call, "result": {"content": [{"type": "text", "text": H}], "isError": True}})
+    elif "id" in m:
+        say({"id": m["id"], "result": {}})
+'''
+
+
+def scenario():
+    q = json.dumps({"questions": [{"question": HOSTILE + "?", "header": "\x1b]0;o\x07", "multiSelect": False,
+                                   "options": [{"label": HOSTILE, "description": HOSTILE}, {"label": "b", "description": ""}]}]})
+    rules = (("answers", ["text %s" % json.dumps(HOSTILE + "\n\n" + "\n\n".join(KINDS) + "\n\nend of it")]),
+             ("thinks", ["thinking %s" % json.dumps(HOSTILE), "text end of it"]),
+             ("asks", ["turn 1", "call AskUserQuestion " + q]),
+             ("runs", ["turn 1", "call Bash " + json.dumps({"command": "cat bytes; exit 3", "description": HOSTILE})]),
+             ("touches", ["turn 1", "call Bash " + json.dumps({"command": "touch x '%s'" % HOSTILE, "description": HOSTILE})]),
+             ("lists", ["turn 1", "call TaskCreate " + json.dumps({"subject": HOSTILE, "description": HOSTILE})]),
+             ("books", ["turn 1", "call mcp__clerk__book {}"]),
+             ("edits", ["turn 1", "call Write " + json.dumps({"file_path": HOSTILE.replace("/", "")[:90], "content": HOSTILE})]),
+             ("plans", ["turn 1", "call ExitPlanMode " + json.dumps({"plan": HOSTILE})]),
+             ("delegates", ["agent main", "turn 1", "call Agent " + json.dumps({"description": HOSTILE[:100], "prompt": "job", "subagent_type": "general-purpose",
+                                                                            "name": "x"})]))
+    text = "".join("rule %s\n  prompt contains \"go %s\"\n  %s\n" % (name, name, "\n  ".join(lines)) for name, lines in rules)
+    return text + "rule says\n  text %s\n" % json.dumps("end of it " + HOSTILE)
+
+
+def check(s):
+    odd = [one for one in FOUND.findall(s.raw) if not OURS.fullmatch(one)]
+    assert not odd, odd[:10]
+
+
+def hostile(lab):
+    lab.model(scenario(), log=True)
+    with open(os.path.join(lab.work, "bytes"), "w") as f:
+        f.write(HOSTILE + "\n")
+    with open(os.path.join(lab.work, "f" + "".join(KINDS).replace("/", "")[:60] + ".txt"), "w") as f:
+        f.write(HOSTILE)
+    with open(os.path.join(lab.work, "clerk.py"), "w") as f:
+        f.write(SERVER % json.dumps(HOSTILE))
+    config = os.path.join(lab.home, ".claude")
+    os.makedirs(os.path.join(config, "skills", "polish"))
+    with open(os.path.join(config, "skills", "polish", "SKILL.md"), "w") as f:
+        f.write("---\nname: polish\ndescription: %s\n---\nShine.\n" % json.dumps(HOSTILE))
+    with open(os.path.join(lab.work, "hook.py"), "w") as f:
+        f.write("import json\nprint(json.dumps({'systemMessage': %r}))\n" % HOSTILE)
+    with open(os.path.join(config, "settings.json"), "w") as f:
+        json.dump({"statusLine": {"type": "command", "command": "cat bytes"},
+                   "hooks": {"Stop": [{"hooks": [{"type": "command", "command": sys.executable + " hook.py"}]}]}}, f)
+    subprocess.run(["git", "init", "-q"], cwd=lab.work, check=True)
+    return json.dumps({"mcpServers": {"clerk": {"command": sys.executable, "args": [os.path.join(lab.work, "clerk.py")]}}})
+
+
+CASES = (("answers", False), ("thinks", False), ("lists", False), ("runs", False), ("touches", True), ("asks", True), ("books", True), ("edits", True), ("plans", False), ("delegates", False))
+VIEWS = ((("C-o",), "q leaves", "q"), (("/diff", "enter"), "Changes since", "q"), (("C-x", "t"), "Agents: ", "q"), (("@fh",), "@f", "C-u"), (("/pol",), "/polish", "C-u"),
+         (("/skills", "enter"), "userSettings", "C-u"), (("/mcp", "enter"), "connected", "C-u"), (("/hooks", "enter"), "command: ", "C-u"))
+
+
+def ends(s):
+    return sum("end of it" in row for row in s.above + s.rows())
+
+
+def no_text_of_others_is_more_than_text(lab):
+    """In answers, thoughts, questions, output, names of files and tasks, texts of servers and hooks, the status line, titles and pastes"""
+    servers = hostile(lab)
+    for plain in (False, True):
+        args = ("--plain",) if plain else ()
+        with screen(lab, "--mcp-config", servers, "--allowedTools=mcp__clerk__book,TaskCreate", "--name", "n" + HOSTILE, *args, size=(100, 40), env={**PLAIN, "TERM_PROGRAM": "iTerm.app"}) as s:
+            s.until(">" if plain else "❯")
+            for words, asks in CASES:
+                before = ends(s)
+                s.press("go " + words, "enter")
+                if asks:
+                    s.until(lambda rows: any(w in r for r in rows for w in ("1-9 choose", "esc declines", "say why:", "A number")))
+                    s.until("in a moment", gone=True)
+                    s.press(*(("C-d",) if plain else ("esc",)))
+                s.until(lambda rows: ends(s) > before and rows[s.cursor()[0]].rstrip() in ("❯", ">") and not any("esc interrupts" in r for r in rows))
+            for keys, text, close in () if plain else VIEWS:
+                s.press(*keys)
+                s.until(text)
+                s.press(close)
+                s.until(lambda rows: rows[s.cursor()[0]].rstrip() == "❯")
+            before = ends(s)
+            s.paste("pasted " + HOSTILE.replace("\x1b[201~", ""))
+            s.press("enter")
+            s.until(lambda rows: ends(s) > before)
+            s.press("C-d", "C-d")
+        check(s)
+
+
+def widths_of_others_leave_the_rows_whole(lab):
+    """Wide and combining characters, readings from right to left, tabs, marks without a width: each row of the view is where it was meant"""
+    lab.model("rule says\n  text %s\n" % json.dumps(WIDE + "\n\n| a | b |\n|---|---|\n| %s | x |\n\nend of it" % WIDE.replace("|", "")), log=True)
+    for columns in (20, 80, 200):
+        with screen(lab, size=(columns, 24)) as s:
+            s.until("❯")
+            s.press("say it", "enter")
+            s.seen("end of it")
+            s.until(lambda rows: rows[s.cursor()[0]] == "❯" and not any("interrupts" in r for r in rows))
+            s.paste(WIDE.replace("\t", ""))
+            s.until(lambda rows: "｜" not in "".join(rows) and "日本語" in rows[s.cursor()[0]] or any(r.startswith("❯ 日本語") for r in rows))
+            s.press("C-e", "C-u", "x")
+            s.until(lambda rows: rows[s.cursor()[0]] == "❯ x" and s.cursor()[1] == 3)
+            s.press("backspace", "C-d", "C-d")
+            assert s.wait() == 0
+
+
+def windows_of_any_size_and_storms_of_resizes_end_well(lab):
+    lab.model("rule says\n  chunk 20\n  delay 2\n  text %s\n" % json.dumps("\n\n".join("line %d of it" % i for i in range(60)) + "\n\nend of it"), log=True)
+    for size in ((1, 1), (5, 3), (2, 50), (500, 2), (500, 200)):
+        with screen(lab, size=size) as s:
+            s.until_raw(lambda raw: b"\x1b[?2004h" in raw)
+            s.send("go")
+            s.press("enter")
+            for i in range(40):
+                s.resize(*((1, 1), (5, 3), (500, 60), (80, 24), (3, 90))[i % 5])
+                s._pump(0)
+            s.resize(80, 24)
+            s.seen("end of it")
+            ready(s)
+            leave(s)
+
+
+def a_suspended_editor_comes_back(lab):
+    """Ctrl-Z in the editor that Ctrl-G opened: cadre waits for it; afterwards its text is in the line."""
+    lab.model("rule says\n  text I hear you.\n", log=True)
+    with open(os.path.join(lab.work, "editor.sh"), "w") as f:
+        f.write("#!/bin/sh\necho $$ > pid\nkill -STOP $$\necho edited >> \"$1\"\n")
+    os.chmod(os.path.join(lab.work, "editor.sh"), 0o755)
+    with screen(lab, env={**PLAIN, "EDITOR": os.path.join(lab.work, "editor.sh")}) as s:
+        ready(s)
+        s.press("words ", "C-g")
+        pid = os.path.join(lab.work, "pid")
+        s.until(lambda _: os.path.exists(pid) and open(pid).read().strip() and "T" in open("/proc/%s/stat" % open(pid).read().strip()).read().split(") ")[1][:1])
+        os.kill(int(open(pid).read()), signal.SIGCONT)
+        s.until("edited")
+        s.press("enter")
+        s.seen("I hear you.")
+        leave(ready(s))
+
+
+if __name__ == "__main__":
+    main(no_text_of_others_is_more_than_text, widths_of_others_leave_the_rows_whole, windows_of_any_size_and_storms_of_resizes_end_well,
+         a_suspended_editor_comes_back)
