@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import socket
+import sqlite3
 import subprocess
 
 from lab import ROOT, below, main
@@ -201,7 +202,9 @@ def make_project(lab):
         "items.json": '{"items": [{"id": "a", "n": 1}, {"id": "b", "n": 2}]}\n',
         "log.txt": "INFO start 1\nWARN slow 20\nERROR broken 3\nINFO end 4\n",
         "names.txt": "bea\nada\nbea\n", "numbers.txt": "3\n10\n2\n", "data.csv": "name,size\nada,3\nbea,4\n",
-        "build.sh": "#!/bin/sh\nexec make\n"})
+        "build.sh": "#!/bin/sh\nexec make\n", "conf.yaml": "name: x\nitems: [1, 2]\n", "prog.awk": "{print $1}\n", "a.js": "1\n",
+        "a.pl": "1;\n", "src/x.py": "def f():\n    pass\n", "go.mod": "module x\n", "CMakeLists.txt": "project(x C)\n",
+        "build.ninja": "rule c\n command = cc $in\nbuild x: c src/main.c\n"})
     git(lab, "init", "-q", "--template=", "-b", "main")
     git(lab, "add", ".")
     git(lab, "commit", "-qm", "first")
@@ -211,8 +214,11 @@ def make_project(lab):
     git(lab, "commit", "-qam", "second")
     put(lab.work, {"src/util.c": "#include \"util.h\"\n\nint number(void)\n{\n\treturn 1;\n}\n"})
     for command in ("tar cf a.tar README.md", "gzip -k log.txt", "mv log.txt.gz log.gz",
-                    "python3 -m zipfile -c a.zip README.md"):
+                    "python3 -m zipfile -c a.zip README.md", "gcc -c src/main.c -o x.o", "gcc -shared -fPIC src/util.c -o libx.so",
+                    "ar rcs libx.a x.o"):
         subprocess.run(command.split(), cwd=lab.work, check=True)
+    with contextlib.closing(sqlite3.connect(lab.work + "/app.db")) as db:
+        db.execute("create table t(a)")
 
 
 def commands_of_every_day_pass_and_do_what_they_do_without_cadre(lab):
@@ -235,7 +241,7 @@ def harmless(lab):
         if done.returncode == 0 or kind == "varies":
             plain[command] = done.returncode, kind, done.stdout.strip()
             wanted.append(command)
-    assert len(wanted) >= 380, len(wanted)
+    assert len(wanted) >= 530, len(wanted)
     wrong = []
     for command, (text, is_error, denied) in zip(wanted, run(lab, wanted)):
         code, kind, said = plain[command]
@@ -310,4 +316,6 @@ if __name__ == "__main__":
     main(hostile_commands_touch_nothing_where_no_rule_hides_a_file, commands_of_every_day_pass_and_do_what_they_do_without_cadre,
          commands_of_every_day_do_the_same_inside_the_sandbox, hostile_commands_touch_nothing_but_ordinary_files_in_auto,
          hostile_commands_touch_nothing_but_ordinary_files_in_acceptEdits, hostile_commands_touch_nothing_in_default, hostile_commands_touch_nothing_in_plan,
-         hostile_commands_touch_nothing_in_dontAsk, every_check_and_key_has_a_test, every_line_about_a_threat_names_a_test_that_exists, at_once=3)
+         hostile_commands_touch_nothing_in_dontAsk, every_check_and_key_has_a_test, every_line_about_a_threat_names_a_test_that_exists, at_once=3,
+         without_cell=(hostile_commands_touch_nothing_in_default, hostile_commands_touch_nothing_in_plan, hostile_commands_touch_nothing_in_dontAsk,
+                       every_check_and_key_has_a_test, every_line_about_a_threat_names_a_test_that_exists))

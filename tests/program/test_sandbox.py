@@ -840,4 +840,5 @@ if __name__ == "__main__":
          hooks_that_must_be_inside_do_not_run_where_there_is_no_sandbox,
          without_landlock_only_commands_without_files_pass_and_it_is_said_once,
          without_namespaces_reading_is_held_and_edits_are_asked_about,
-         a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused)
+         a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused,
+         without_cell=(hooks_that_must_be_inside_do_not_run_where_there_is_no_sandbox, without_namespaces_reading_is_held_and_edits_are_asked_about))

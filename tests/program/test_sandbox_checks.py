@@ -836,4 +836,4 @@ if __name__ == "__main__":  # those that wait or are long first
          git_reaches_a_listed_host_over_ssh_and_no_other, explain_says_what_the_kernel_does, each_subcommand_answers_in_json_and_has_help, a_name_under_a_wildcard_leads_to_no_private_address,
          a_configuration_of_git_that_is_replaced_outside_is_not_written_inside,
          ports_of_the_inside_appear_outside_if_the_settings_say_so, a_killed_cadre_leaves_no_process_and_no_change,
-         a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others, at_once=4)
+         a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others, at_once=4, without_cell=())

@@ -92,4 +92,4 @@ def a_user_at_a_terminal_is_asked_and_a_session_ends_with_a_question_open(lab):
 
 if __name__ == "__main__":
     main(a_client_is_asked_once_for_a_host_and_its_answer_holds, without_a_user_and_under_a_strict_list_it_is_refused,
-         a_user_at_a_terminal_is_asked_and_a_session_ends_with_a_question_open)
+         a_user_at_a_terminal_is_asked_and_a_session_ends_with_a_question_open, without_cell=())

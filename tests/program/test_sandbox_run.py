@@ -205,4 +205,4 @@ def trace_names_each_path_host_and_call_that_was_refused_and_no_other(lab):
 if __name__ == "__main__":
     main(a_program_has_a_terminal_of_the_inside_and_not_the_users, control_c_ends_the_program_inside_and_jobs_are_controlled,
          the_users_terminal_is_as_before_after_an_end_and_after_a_kill, streams_that_are_no_terminals_stay_what_they_are,
-         a_host_that_no_list_names_is_asked_about_on_the_terminal, trace_names_each_path_host_and_call_that_was_refused_and_no_other)
+         a_host_that_no_list_names_is_asked_about_on_the_terminal, trace_names_each_path_host_and_call_that_was_refused_and_no_other, without_cell=())

@@ -6,6 +6,7 @@
 #include "guard/shell/shell_options.h"
 #include "lib/git/git_config.h"
 #include "lib/io/dir.h"
+#include "lib/io/file.h"
 
 /* How the commands of a text passed, together */
 struct passing {
@@ -273,29 +274,91 @@ static bool may_be_expansion(const struct evaluation *ev, const struct operand *
 	       o->text.p[o->text.n - 1] == '"' && !memchr(o->text.p + 2, '/', o->text.n - 2);
 }
 
-/* A command of the tables is judged as ever, but for its expansions. */
-static bool pass_held_form(struct evaluation *ev, const struct shell_command *s, bool held)
+/* Programs, their libraries and headers, and what the kernel says of the machine: a command that is held sees them in any case
+ * (guard/sandbox/profile.c). */
+static bool is_for_everybody(const struct resolved_path *f)
+{
+	return f->target &&
+	       (str_starts_with_one_of(str_from(f->target), "/usr/|/bin/|/lib/|/lib64/|/opt/") ||
+		str_is_one_of(str_from(f->target), "/usr|/bin|/lib|/opt|/etc/os-release|/proc/cpuinfo|/proc/meminfo|"
+						   "/proc/version|/proc/loadavg|/proc/uptime"));
+}
+
+/* Takes -C DIR and settings of how it looks from a git command, and says whether git may be believed in all directories where it may
+ * run then. */
+static bool strip_git(struct evaluation *ev, struct shell_command *c)
+{
+	const struct tool_env *env = ev->use.env;
+	const char *into = "";
+	struct shell_word *words = arena_alloc(&ev->arena, c->word_count * sizeof *words);
+
+	memcpy(words, c->words, c->word_count * sizeof *words);
+	c->words = words;
+	while (c->word_count > 3 && words[1].literal && words[2].literal && str_is_one_of(words[1].text, "-C|-c")) {
+		struct resolved_path dir = resolved_path_find(&ev->arena, ev->shell->cwds[0], words[2].text);
+		if (str_is(words[1].text, "-C")) {
+			if (*into || !eval_may_read(ev, &dir))
+				return false;
+			into = arena_str(&ev->arena, words[2].text).p;
+		} else if (!str_fits_one_of(words[2].text, "color.*|core.abbrev=*|core.pager=cat|core.quotePath=*|"
+							   "core.quotepath=*")) {
+			return false;
+		}
+		c->word_count -= 2;
+		memmove(words + 1, words + 3, (c->word_count - 1) * sizeof *words);
+	}
+	for (const char *const *cwd = ev->shell->cwds; *cwd; cwd++) {
+		const char *dir = path_absolute(&ev->arena, *cwd, str_from(into));
+		if (env && git_config_runs(&ev->arena, dir, env->root, permission_main(ev->p)->trusted))
+			return false;
+	}
+	return true;
+}
+
+/* It names a file that is there and that it will not be able to read. */
+static bool names_what_is_hidden(struct evaluation *ev, const struct shell_command *s)
+{
+	for (size_t i = 1; i < s->word_count; i++) {
+		const struct shell_word *w = &s->words[i];
+		if (!w->tilde && !(w->literal && str_starts_with_one_of(w->text, "/|../")) && !str_is(w->text, ".."))
+			continue;
+		struct resolved_path f = resolved_path_find(&ev->arena, ev->shell->cwds[0], w->text);
+		bool there = f.target && file_exists(f.target);
+		if (w->tilde || (there && !eval_may_read(ev, &f) && !is_for_everybody(&f)))
+			return true;
+	}
+	return false;
+}
+
+/* A command of the tables is judged as ever, but for its expansions. ret_more: it is not for the tables. */
+static bool pass_held_form(struct evaluation *ev, const struct shell_command *form, bool fed, bool *ret_more)
 {
 	struct operands files = { .earlier = &ev->shell->files };
-	struct shell_command plain = *s;
-	struct shell_word *words = arena_alloc(&ev->arena, (s->word_count + 1) * sizeof *words);
-	for (size_t i = 0; i < s->word_count; i++) {
-		words[i] = s->words[i];
+	struct shell_command s = *form;
+	if (shell_runs(&s, "git") && !strip_git(ev, &s))
+		return false;
+	bool held = !fed && shell_reads_if_held(&s); /* a program that is held gets no words from elsewhere */
+	struct shell_command plain = s;
+	struct shell_word *words = arena_alloc(&ev->arena, (s.word_count + 1) * sizeof *words);
+	for (size_t i = 0; i < s.word_count; i++) {
+		words[i] = s.words[i];
 		if (!words[i].literal && i && !words[i].tilde)
 			words[i] = (struct shell_word){ .text = STR("x"), .source = words[i].source, .literal = true };
 	}
 	plain.words = words;
-	bool git = s->word_count && str_is(s->words[0].text, "git");
-	if ((git && ev->shell->cwd_count > 1) || !(held || shell_is_read_only(&plain)))
+	*ret_more = *ret_more || held || s.word_count != form->word_count;
+	if (!(held || shell_is_read_only(&plain)) || (held && names_what_is_hidden(ev, &s)))
 		return false;
-	operands_add(&files, &ev->arena, s, ev->shell->cwds);
+	operands_add(&files, &ev->arena, &s, ev->shell->cwds);
 	for (size_t i = 0; i < files.count; i++) {
 		const struct operand *o = &files.list[i];
 		bool writes = o->use == OPERAND_REDIRECT ||
 			      (o->use == OPERAND_WRITE && !held); /* tar -t reads what it names */
 		bool certain = o->known || (o->globs && is_tame_glob(o));
-		if (writes || !(certain ? eval_may_read(ev, &o->file) : may_be_expansion(ev, o)))
+		bool outside = certain && !eval_may_read(ev, &o->file);
+		if (writes || (certain ? outside && !is_for_everybody(&o->file) : !may_be_expansion(ev, o)))
 			return false;
+		*ret_more = *ret_more || outside;
 	}
 	return true;
 }
@@ -305,7 +368,8 @@ static bool pass_held_form(struct evaluation *ev, const struct shell_command *s,
 static bool pass_held(struct evaluation *ev)
 {
 	const struct shell_script *s = &ev->shell->script;
-	bool more = s->has_control_flow || s->has_subshell || s->has_group || s->has_substitution;
+	bool more = s->has_control_flow || s->has_subshell || s->has_group || s->has_substitution ||
+		    ev->shell->cwd_count > 1;
 
 	if (ev->use.where != WHERE_FREE || !(ev->use.tool->flags & TOOL_CONFINED) ||
 	    ev->unenforced != PERMISSION_ENFORCED || ev->shell->too_many || ev->shell->lost || !s->understood ||
@@ -315,17 +379,13 @@ static bool pass_held(struct evaluation *ev)
 	for (size_t i = 0; i < s->count; i++) {
 		struct shell_command forms[SHELL_HELD_MAX];
 		size_t count = shell_held_forms(&ev->arena, &s->commands[i], forms);
-		if (!count)
-			return false;
-		/* A program that is held gets no words from elsewhere. */
 		bool fed = count > 1 || shell_runs(&s->commands[i], "xargs");
 		more = more || fed || s->commands[i].assignment_count;
-		for (size_t k = 0; k < count; k++) {
-			bool held = !fed && shell_reads_if_held(&forms[k]);
-			more = more || held;
-			if (!pass_held_form(ev, &forms[k], held))
+		for (size_t k = 0; k < count; k++)
+			if (!pass_held_form(ev, &forms[k], fed, &more))
 				return false;
-		}
+		if (!count)
+			return false;
 	}
 	return more; /* without that, the tables have the last word */
 }

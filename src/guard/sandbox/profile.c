@@ -186,6 +186,7 @@ static const char *const managers[] = { ".nvm",
 static void add_program_dir(struct paths *to, struct arena *a, const char *dir, const char *home)
 {
 	static const char *const beside[] = { "lib", "lib64", "libexec", "share" };
+	static const char *const of_cargo[] = { ".rustup", ".cargo/config.toml", ".cargo/registry", ".cargo/git" };
 	const char *slash = strrchr(dir, '/');
 	const char *up = slash > dir ? arena_dup(a, dir, (size_t)(slash - dir)) : "/";
 	bool plain = home && (!strcmp(up, home) || !strcmp(up, arena_printf(a, "%s/.local", home)));
@@ -195,6 +196,10 @@ static void add_program_dir(struct paths *to, struct arena *a, const char *dir, 
 		const char *manager = arena_printf(a, "%s/%s", home, managers[i]);
 		if (path_is_inside(dir, manager))
 			paths_add(to, a, manager);
+		/* What its programs are links to, and what they look up: of these only the credentials are secret. */
+		for (size_t k = 0;
+		     k < COUNT_OF(of_cargo) && !strcmp(managers[i], ".cargo/bin") && !strcmp(dir, manager); k++)
+			paths_add(to, a, path_join(a, home, of_cargo[k]));
 	}
 	if (!strcmp(slash, "/bin") || !strcmp(slash, "/sbin"))
 		for (size_t i = 0; i < (plain ? 1 : COUNT_OF(beside)); i++)

@@ -2,64 +2,247 @@
  * shell_held.c - commands whose purpose is to read, though no table says all that they do: the kernel holds them to it. */
 #include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
+#include "guard/shell/shell_parse_int.h"
 
-/* One of these words is among its arguments; NULL: none is needed. A row is for what people run to look at something. What
- * installs, builds, tests or fetches has none: held to reading it would only fail, and the question comes first. */
-static const struct {
-	const char *names, *words;
+/* A row is for what people run to look at something. What installs, builds, tests, fetches or asks a server has none: held to reading it
+ * would only fail, and the question comes first. In the lists a star at the end stands for any text.
+ *
+ *     verbs      the first operand is one of these; of two words: the first two are; with $ at its end: no operand follows
+ *     options    or one of these stands before the first operand, which may be a program; with HELD_ANYWHERE: or behind it
+ *     changes    none of these is among its words
+ *
+ * Without verbs and options any words will do. With HELD_INPUT no operands will, too: it reads its program from its standard input. */
+enum held_how { HELD_FRONT, HELD_ANYWHERE, HELD_INPUT };
+
+static const struct held_row {
+	const char *names, *verbs, *options, *changes;
+	enum held_how how;
 } held[] = {
-	{ "awk|bc|comm|diff|gawk|getconf|getent|join|less|locale|mawk|printenv|shellcheck|shuf|tput|xxd|yes|zcat|zgrep",
-	  NULL },
-	{ "bash|sh", "-n" },
-	{ "cargo", "metadata|tree" },
-	{ "docker", "--help" },
-	{ "go", "env|list" },
-	{ "gzip", "-l|--list" },
-	{ "make", "-n|--dry-run|--just-print|--recon|-pn|-np|-q|--question" },
-	{ "node", "-e|-p|-pe|--eval|--print" },
-	{ "npm", "ls|list|ll|explain|why|query|--version|-v" },
-	{ "openssl", "version" },
-	{ "perl", "-e|-E|-ne|-nE|-pe|-pE|-lne|-lpe|-ane|-lane|-F|-V|-v" },
-	{ "pip|pip3", "list|show|freeze|check|--version" },
-	{ "pnpm", "ls|list|ll|why" },
-	{ "python|python3", "-c|json.tool|--version" },
-	{ "ruby", "-e|-ne|-pe|--version" },
-	{ "tar", "-t|-tf|-tvf|-tzf|-tzvf|-tjf|-tJf|tf|tvf|tzf|tzvf|--list" },
-	{ "unzip", "-l|-v|-Z|-p" },
-	{ "xmllint", "--version|--noout|--format|--xpath" },
-	{ "yarn", "list|why" },
+	{ .names = "addr2line|bat|bc|bzcat|c++filt|cal|cloc|comm|crc32|dc|diff|diffstat|factor|flake8|"
+		   "fmt|getconf|getent|getfacl|join|ldd|less|locale|lsattr|lsb_release|lscpu|nm|"
+		   "numfmt|objdump|pgrep|pidof|pkg-config|pr|printenv|pstree|readelf|sdiff|shellcheck|shuf|size|"
+		   "tokei|tput|tree|tsort|vmstat|whereis|xxd|xzcat|yes|zcat|zgrep|zipinfo|zstdcat" },
+	{ .names = "7z|7za|7zz", .verbs = "l|t" },
+	{ .names = "ar", .verbs = "t*", .options = "-t*", .how = HELD_ANYWHERE },
+	{ .names = "ast|calendar|dis|json.tool|platform|site|sysconfig|tabnanny|timeit|tokenize" }, /* python3 -m */
+	{ .names = "awk|gawk|mawk", .changes = "inplace" },
+	{ .names = "bash|dash|sh|zsh", .options = "-n" },
+	{ .names = "black|isort|prettier",
+	  .options = "--check*|-c|-l|--list-different|--diff|--find-config-path|--file-info",
+	  .changes = "-w|--write",
+	  .how = HELD_ANYWHERE },
+	{ .names = "bundle", .verbs = "check|config get|config list|env|info|list|platform|show" },
+	{ .names = "bunzip2|bzip2|gunzip|gzip|lz4|unxz|xz|zstd",
+	  .options = "-l|-lv|--list|-t|-tv|--test|-c|-dc|-cd|--stdout|--to-stdout",
+	  .how = HELD_ANYWHERE },
+	{ .names = "c++|cc|clang|clang++|g++|gcc",
+	  .options = "-fsyntax-only|-E|-M|-MM|-v|-dump*|-print*|--print*|--help*|-###|-Q",
+	  .changes = "-o*|-c|-S|-MF",
+	  .how = HELD_ANYWHERE },
+	{ .names = "cargo", .verbs = "locate-project|metadata|pkgid|read-manifest|tree", .options = "-V|--list" },
+	{ .names = "clang-format|yq", .changes = "-i*|--in*" },
+	{ .names = "clang-tidy", .changes = "--fix*|-fix*|--export-fixes*" },
+	{ .names = "cmake", .options = "-N|--help*", .how = HELD_ANYWHERE },
+	{ .names = "composer", .verbs = "about|depends|info|licenses|prohibits|show|suggests|validate|why|why-not" },
+	{ .names = "ctest", .options = "-N|--show-only*", .how = HELD_ANYWHERE },
+	{ .names = "deno", .verbs = "doc|info|lint" },
+	{ .names = "docker", .verbs = "compose config|compose version|context ls|context show" },
+	{ .names = "dotnet", .options = "--info|--list-runtimes|--list-sdks" },
+	{ .names = "mount", .changes = "*" },
+	{ .names = "fd|fdfind", .changes = "-x*|-X*|--exec*" },
+	{ .names = "eslint", .changes = "--fix*|-o|--output-file*|--cache*|--init" },
+	{ .names = "gem", .verbs = "contents|dependency|env|environment|info|list|specification|which" },
+	{ .names = "go", .verbs = "doc|env|list|mod graph|mod why|version", .changes = "-w|-u" },
+	{ .names = "gofmt", .changes = "-w" },
+	{ .names = "helm", .verbs = "env|lint|template|version" },
+	{ .names = "iconv", .changes = "-o*|--output*" },
+	{ .names = "java", .options = "-version|-XshowSettings*" },
+	{ .names = "kubectl", .options = "--client", .how = HELD_ANYWHERE },
+	{ .names = "lua|luajit|php", .options = "-e|-v|-r|-l|-m|-i|--ini|--r*", .how = HELD_INPUT },
+	{ .names = "make|gmake",
+	  .options = "-n*|--dry-run|--just-print|--recon|-pn*|-np*|-q*|-pq*|--question",
+	  .how = HELD_ANYWHERE },
+	{ .names = "meson", .verbs = "introspect" },
+	{ .names = "gradle", .options = "-v" },
+	{ .names = "ninja",
+	  .verbs = "commands|compdb|deps|graph|inputs|list|query|rules|targets",
+	  .options = "-n*",
+	  .how = HELD_ANYWHERE },
+	{ .names = "node", .options = "-e|-p|-pe|--eval*|--print*|-c|--check|-v", .how = HELD_INPUT },
+	{ .names = "npm",
+	  .verbs = "bin|config get|config list|config ls|explain|la|list|ll|ls|pkg get|prefix|query|root|run$|why",
+	  .options = "-v" },
+	{ .names = "openssl", .verbs = "asn1parse|ciphers|dgst|list|version|x509", .changes = "-out|-sign*|-CA*|-req" },
+	{ .names = "perl",
+	  .options = "-e|-E|-ne|-nE|-pe|-pE|-le|-lE|-lne|-lpe|-nle|-ple|-ane|-lane|-c|-V*|-v",
+	  .changes = "-i*|-pi*|-ni*|-lpi*",
+	  .how = HELD_INPUT },
+	{ .names = "pip|pip3",
+	  .verbs = "check|config get|config list|debug|freeze|inspect|list|show",
+	  .options = "-V",
+	  .changes = "-o|--outdated|-u|--uptodate" },
+	{ .names = "pipenv", .verbs = "graph", .options = "--where|--venv" },
+	{ .names = "pnpm", .verbs = "bin|config get|config list|list|ll|ls|root|why" },
+	{ .names = "poetry", .verbs = "check|env info|env list|show", .changes = "-l|--latest|-o|--outdated" },
+	{ .names = "py.test|pytest", .options = "--collect-only|--co|--fixtures|--markers|-V", .how = HELD_ANYWHERE },
+	{ .names = "python|python3", .options = "-c|-Bc|-Sc|-Ic|-V", .how = HELD_INPUT },
+	{ .names = "rails", .verbs = "about|notes|routes|stats" },
+	{ .names = "rake", .options = "-D*|-P|-T*|--tasks*|--prereqs", .how = HELD_ANYWHERE },
+	{ .names = "ruby", .options = "-e|-ne|-pe|-ane|-lane|-c|-v", .changes = "-i*|-pi*", .how = HELD_INPUT },
+	{ .names = "ruff",
+	  .verbs = "check|rule|config",
+	  .options = "--check|--diff",
+	  .changes = "--fix*|--unsafe-fixes|--add-noqa|-w|--watch",
+	  .how = HELD_ANYWHERE },
+	{ .names = "rustc", .options = "-V|-vV|--print*|--explain*" },
+	{ .names = "rustup", .verbs = "component list|show|target list|toolchain list|which" },
+	{ .names = "sqlite3",
+	  .options = ".dump*|.ind*|.schema*|.tables*|explain *|EXPLAIN *|pragma *|PRAGMA *|select *|SELECT *|"
+		     "with *|WITH *|-version",
+	  .how = HELD_ANYWHERE },
+	{ .names = "ssh|tmux", .options = "-V" },
+	{ .names = "ssh-keygen", .options = "-l*" },
+	{ .names = "tar",
+	  .verbs = "t|tf|tvf|tzf|tzvf|tjf|tJf|ztf|ztvf",
+	  .options = "-t*|-ztf|-ztvf|-xO*|-xzO*|--list|--to-stdout",
+	  .how = HELD_ANYWHERE },
+	{ .names = "terraform|tofu", .verbs = "version", .options = "-check*|-help|-version", .how = HELD_ANYWHERE },
+	{ .names = "top", .options = "-b*" },
+	{ .names = "tsc",
+	  .options = "--noEmit|--showConfig|--listFiles*|--listFilesOnly|-v",
+	  .changes = "-w|--watch|-b|--build",
+	  .how = HELD_ANYWHERE },
+	{ .names = "unzip", .options = "-c|-l|-p|-t|-v|-Z*", .how = HELD_ANYWHERE },
+	{ .names = "uv", .verbs = "pip check|pip freeze|pip list|pip show|pip tree" },
+	{ .names = "xmllint", .options = "--noout|--format|--xpath*", .changes = "-o|--output", .how = HELD_ANYWHERE },
+	{ .names = "yarn", .verbs = "config get|config list|list|why|workspaces info|workspaces list" },
+	{ .names = "zig", .verbs = "env|targets|version" },
 };
+
+/* The first operands against "a|b c|d$". */
+static bool verb_fits(const struct str operands[2], size_t count, const char *verbs)
+{
+	for (struct str rest = str_from(verbs); rest.n;) {
+		struct str one = str_cut(&rest, '|');
+		bool last = str_ends(one, STR("$"));
+		one.n -= last;
+		struct str word = str_cut(&one, ' ');
+		bool star = str_ends(word, STR("*"));
+		if (!(star ? str_starts(operands[0], (struct str){ word.p, word.n - 1 }) : str_eq(operands[0], word)))
+			continue;
+		if (one.n ? str_eq(operands[1], one) : !last || count == 1)
+			return true;
+	}
+	return false;
+}
+
+static bool row_fits(const struct held_row *r, const struct shell_command *c, size_t name)
+{
+	struct str operands[2] = { STR(""), STR("") };
+	size_t count = 0;
+	bool option = false;
+
+	for (size_t i = name + 1; i < c->word_count; i++) {
+		const struct shell_word *w = &c->words[i];
+		bool listed = r->options && w->literal && str_fits_one_of(w->text, r->options);
+		option = option || (listed && (!count || r->how == HELD_ANYWHERE));
+		if (r->changes && !listed && str_fits_one_of(w->text, r->changes))
+			return false;
+		if (str_starts(w->text, STR("-")))
+			continue;
+		if (count < COUNT_OF(operands) && w->literal)
+			operands[count] = w->text;
+		count++;
+	}
+	if (!r->verbs && !r->options)
+		return true;
+	return option || (r->verbs && verb_fits(operands, count, r->verbs)) || (r->how == HELD_INPUT && !count);
+}
+
+/* Programs that start the one behind them; 0: it is none. */
+static size_t behind_runner(const struct shell_command *c)
+{
+	size_t at = 0;
+
+	/* npx without --offline asks the registry for what is not installed. */
+	if (c->word_count > 2 &&
+	    ((shell_runs(c, "npx") && str_is_one_of(c->words[1].text, "--offline")) ||
+	     (shell_runs(c, "python|python3") && str_is(c->words[1].text, "-m")) ||
+	     (shell_runs(c, "bundle|pipenv|pnpm|poetry") && str_is_one_of(c->words[1].text, "exec|run"))))
+		at = 2;
+	return at < c->word_count && c->words[at].literal ? at : 0;
+}
+
+/* PROGRAM --version, PROGRAM SUBCOMMAND --help: no other option, and no operand that could be a file to run. git shows its manual
+ * and Java reads settings, which lie where a command that is held cannot look. */
+static bool only_tells_of_itself(const struct shell_command *c)
+{
+	struct str last = c->words[c->word_count - 1].text;
+
+	if (shell_runs(c, "git|jar|javac|javap|mvn") || c->word_count < 2 || c->word_count > 4 ||
+	    !str_is_one_of(last, "--help|--version") || memchr(c->words[0].text.p, '/', c->words[0].text.n))
+		return false;
+	for (size_t i = 1; i + 1 < c->word_count; i++)
+		for (size_t k = 0; k < c->words[i].text.n; k++)
+			if (!c->words[i].literal ||
+			    !(shell_is_name_char(c->words[i].text.p[k]) || (k && char_in(c->words[i].text.p[k], "-:"))))
+				return false;
+	return c->word_count == 2 ||
+	       !shell_runs(c, "bash|dash|env|lua|node|perl|php|python|python3|ruby|sh|ssh|su|sudo|zsh");
+}
 
 /* Forms of git that show something and that its table does not have; filters and other programs that the configuration names are held
  * too. */
 static bool git_reads_if_held(const struct shell_command *c)
 {
+	static const struct held_row forms = {
+		.verbs = "archive|bisect log|check-attr|check-mailmap|check-ref-format|cherry|column|diff-files|fsck|"
+			 "hash-object|lfs env|lfs ls-files|notes list|notes show|patch-id|range-diff|request-pull|"
+			 "rerere diff|rerere status|show-branch|sparse-checkout list|stripspace|submodule status|"
+			 "submodule summary|submodule$|var|verify-pack",
+		.changes = "-w|-o|-d|-m|--delete|--lost-found|--output*|--upload-pack*|--exec*"
+	};
+	/* These need one of their options. */
+	static const struct {
+		const char *verb, *option;
+	} needs[] = { { "apply", "--check|--numstat|--stat|--summary" },
+		      { "diff", "--no-index" },
+		      { "format-patch", "--stdout" },
+		      { "interpret-trailers", "--parse|--only-trailers" },
+		      { "symbolic-ref", "--short" } };
 	struct str verb = c->word_count > 1 && c->words[1].literal ? c->words[1].text : STR("");
 
-	for (size_t i = 2; i < c->word_count; i++)
-		if (str_is_one_of(c->words[i].text, "-w|-o|-d|-m|--delete|--lost-found") ||
-		    str_starts(c->words[i].text, STR("--output")))
-			return false;
-	if (str_is(verb, "symbolic-ref")) /* with two operands it writes */
-		return c->word_count == 4 && str_is(c->words[2].text, "--short");
-	return str_is_one_of(verb,
-			     "archive|check-attr|check-mailmap|cherry|fsck|hash-object|range-diff|var|verify-pack");
+	for (size_t i = 0; i < COUNT_OF(needs); i++) {
+		if (!str_is(verb, needs[i].verb))
+			continue;
+		bool found = false;
+		size_t operands = 0;
+		for (size_t n = 2; n < c->word_count; n++) {
+			found = found || str_is_one_of(c->words[n].text, needs[i].option);
+			operands += !str_starts(c->words[n].text, STR("-"));
+			if (str_fits_one_of(c->words[n].text,
+					    "--apply|--in-place|--output*|-o|--ext-diff|-3|--3way|--index"))
+				return false;
+		}
+		return found && !(str_is(verb, "symbolic-ref") && operands != 1); /* with two operands it writes */
+	}
+	if (str_is(verb, "config")) /* git config user.name */
+		return c->word_count == 3 && c->words[2].literal && !str_starts(c->words[2].text, STR("-"));
+	return row_fits(&forms, c, 0);
 }
 
 bool shell_reads_if_held(const struct shell_command *c)
 {
 	if (!c->word_count || !c->words[0].literal || c->assignment_count || c->hides)
 		return false;
+	if (only_tells_of_itself(c))
+		return true;
 	if (str_is(c->words[0].text, "git"))
 		return git_reads_if_held(c);
-	for (size_t i = 0; i < COUNT_OF(held); i++) {
-		if (!str_is_one_of(c->words[0].text, held[i].names))
-			continue;
-		bool found = !held[i].words;
-		for (size_t n = 1; n < c->word_count && !found; n++)
-			found = c->words[n].literal && str_is_one_of(c->words[n].text, held[i].words);
-		return found;
-	}
+	size_t name = behind_runner(c);
+	for (size_t i = 0; i < COUNT_OF(held); i++)
+		if (str_is_one_of(c->words[name].text, held[i].names))
+			return row_fits(&held[i], c, name);
 	return false;
 }
 
@@ -109,10 +292,17 @@ size_t shell_held_forms(struct arena *a, const struct shell_command *c, struct s
 	if (c->hides && !splits)
 		return 0;
 	s.hides = NULL;
-	for (size_t i = 0; i < s.assignment_count; i++)
-		if (!shell_variable_is_own(s.assignments[i].name) && !str_is(s.assignments[i].name, "IFS") &&
-		    !shell_variable_is_harmless(s.assignments[i].name))
+	struct shell_command unset = s;
+	unset.assignment_count = 0;
+	bool free = shell_reads_if_held(&unset); /* it could set them itself */
+	for (size_t i = 0; i < s.assignment_count; i++) {
+		const struct shell_assignment *v = &s.assignments[i];
+		bool pager =
+			str_is_one_of(v->name, "PAGER|GIT_PAGER") && v->value.literal && str_is(v->value.text, "cat");
+		if (!free && !pager && !shell_variable_is_own(v->name) && !str_is(v->name, "IFS") &&
+		    !shell_variable_is_harmless(v->name))
 			return 0;
+	}
 	s.assignment_count = s.word_count ? 0 : s.assignment_count;
 	if (shell_runs(&s, "xargs")) {
 		size_t index = shell_behind_xargs(&s);

@@ -187,6 +187,7 @@ static const struct shell_program programs[] = {
 	  "filelimit? charset? sort? timefmt? help version",
 	  NULL },
 	{ "unexpand", OPEN, 0, "a t: #", "all first-only tabs: help version", NULL },
+	{ "ulimit|umask", READS | PROGRAM_NO_OPERANDS, NO_FILES, "a c d e f H i l m n p q r s S t u v x", "", NULL },
 	{ "uniq", READS, 0, "c d D i u z f: s: w: #",
 	  "count repeated all-repeated? skip-fields: group? ignore-case skip-chars: unique zero-terminated check-chars: help "
 	  "version",

@@ -33,6 +33,8 @@ TEST(git_reads_only_where_its_configuration_names_no_program)
 		{ "[gpg]\n\tprogram = touch X\n", true },
 		{ "[core]\nfsmonitor = x\n[unheardof]\n\tcommand = x\n", true },
 	};
+	static const char *const forms[] = { "git status", "git status | awk 1", "cd src && git status",
+					     "git -C src log -1" };
 	STAGE(stage);
 	const char *config = path_join(&stage.arena, stage.dir, ".git/config");
 
@@ -41,15 +43,47 @@ TEST(git_reads_only_where_its_configuration_names_no_program)
 		struct permission p = { .can_ask = true };
 		file_put(config, str_from(cases[i].config));
 		print_message("# %s\n", cases[i].config);
-		CHECK_INT(stage_decide(&p, stage_bash(&stage, "git status")),
-			  cases[i].asked ? PERMISSION_ASK : PERMISSION_ALLOW);
-		p.trusted = true;
-		CHECK_INT(stage_decide(&p, stage_bash(&stage, "git status")), PERMISSION_ALLOW);
+		for (size_t k = 0; k < COUNT_OF(forms); k++) {
+			p.trusted = false;
+			CHECK_INT(stage_decide(&p, stage_bash(&stage, forms[k])),
+				  cases[i].asked ? PERMISSION_ASK : PERMISSION_ALLOW);
+			p.trusted = true;
+			CHECK_INT(stage_decide(&p, stage_bash(&stage, forms[k])), PERMISSION_ALLOW);
+		}
 		permission_release(&p);
 	}
 }
 
+/* Trust in the folder is not for a repository that lies in it. */
+TEST(git_reads_in_another_directory_only_where_that_names_no_program)
+{
+	static const char *const forms[] = { "cd %s && git status", "cd %s; ls; git log -1", "(cd %s && git ls-files)",
+					     "git -C %s status", "git -C ./%s/ diff | awk 1" };
+	STAGE(stage);
+	struct permission p = { .can_ask = true, .trusted = true };
+
+	file_put(path_join(&stage.arena, stage.dir, "other/.git/HEAD"), STR("ref: refs/heads/main\n"));
+	file_put(path_join(&stage.arena, stage.dir, "other/.git/config"), STR("[diff]\n\texternal = touch X\n"));
+	file_put(path_join(&stage.arena, stage.dir, "fake/HEAD"), STR("ref: refs/heads/main\n"));
+	file_put(path_join(&stage.arena, stage.dir, "fake/objects/x"), STR(""));
+	file_put(path_join(&stage.arena, stage.dir, "fake/refs/x"), STR(""));
+	for (size_t i = 0; i < COUNT_OF(forms); i++) {
+		const char *text[3];
+		const char *const dirs[] = { "src", "other", "fake" };
+		for (size_t k = 0; k < COUNT_OF(dirs); k++) {
+			struct str rest = str_from(forms[i]);
+			struct str before = str_cut(&rest, '%');
+			text[k] = arena_printf(&stage.arena, STR_FMT "%s%s", STR_ARG(before), dirs[k], rest.p + 1);
+		}
+		CHECK_INT(stage_decide(&p, stage_bash(&stage, text[0])), PERMISSION_ALLOW);
+		CHECK_INT(stage_decide(&p, stage_bash(&stage, text[1])), PERMISSION_ASK);
+		CHECK_INT(stage_decide(&p, stage_bash(&stage, text[2])), PERMISSION_ASK);
+	}
+	permission_release(&p);
+}
+
 int test_repository(void)
 {
-	return RUN_TESTS(T(git_reads_only_where_its_configuration_names_no_program));
+	return RUN_TESTS(T(git_reads_only_where_its_configuration_names_no_program),
+			 T(git_reads_in_another_directory_only_where_that_names_no_program));
 }
