@@ -283,7 +283,7 @@ struct agent_tree {
 	struct budget budget;
 	struct agent *alive; /* list by next */
 	unsigned alive_count;
-	unsigned idle_count; /* of those: members in phase WAITS */
+	unsigned idle_count; /* of those: members in phase WAITS that are not waking */
 	struct agent_record *records, **records_end;
 	struct map by_id;       /* id -> struct agent_record */
 	struct map old_notices; /* ids of those that the main agent had been given when the session was resumed */

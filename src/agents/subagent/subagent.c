@@ -435,6 +435,7 @@ static void step_waits(struct agent *a)
 		struct err ignored = { 0 };
 
 		a->waking = true;
+		a->tree->idle_count--; /* hooks may run for long before it does */
 		a->in_step = false;
 		t->run++;
 		t->message = NULL;
@@ -454,7 +455,6 @@ static void step_waits(struct agent *a)
 	if (!a->waking || !run_step(a, agent_start_hooks, &err))
 		return;
 	a->waking = false;
-	a->tree->idle_count--;
 	a->phase = CHILD_RUNS;
 	if (a->start_context.n)
 		(void)agent_remind(a, buf_str(&a->start_context), &err);
