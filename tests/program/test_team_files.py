@@ -372,7 +372,7 @@ rule ann waits for zoe
   agent ann@alpha
   prompt contains "Change it"
   turn 1
-  call Bash {"command": "until grep -q zoe %s/teams/alpha/config.json; do sleep 0.02; done; sleep 0.3", "description": "wait"}
+  call Bash {"command": "until grep -qs zoe %s/teams/alpha/config.json; do sleep 0.02; done; sleep 0.3", "description": "wait"}
 rule ann changes
   agent ann@alpha
   prompt contains "Change it"

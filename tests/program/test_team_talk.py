@@ -91,7 +91,7 @@ rule m1 waits
   agent m1@alpha
   turn 1
   prompt contains "Ring"
-  call Bash {"command": "until grep -q Done. %(below)s/*.jsonl; do sleep 0.02; done", "description": "wait"}
+  call Bash {"command": "until grep -qs Done. %(below)s/*.jsonl; do sleep 0.02; done", "description": "wait"}
 ''' + "".join('''
 rule m%d hears
   agent m%d@alpha
@@ -148,7 +148,7 @@ rule frees
   agent main
   prompt contains "Make a team"
   turn 5
-  call Bash {"command": "touch %s/free; until grep -q agent-end %s/projects/*/*/subagents/*.jsonl; do sleep 0.05; done", "description": "free"}
+  call Bash {"command": "touch %s/free; until grep -qs agent-end %s/projects/*/*/subagents/*.jsonl; do sleep 0.05; done", "description": "free"}
 rule sends again
   agent main
   prompt contains "Make a team"
@@ -697,7 +697,7 @@ rule holds
   agent main
   prompt contains "Make a team"
   turn 3
-  call Bash {"command": "until grep -q agent-end %s/projects/*/*/subagents/*.jsonl; do sleep 0.05; done; echo ready > %s; sleep 60", "description": "hold"}
+  call Bash {"command": "until grep -qs agent-end %s/projects/*/*/subagents/*.jsonl; do sleep 0.05; done; echo ready > %s; sleep 60", "description": "hold"}
 rule looks
   agent main
   last contains "And now?"
