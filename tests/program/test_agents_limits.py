@@ -346,7 +346,7 @@ def a_record_that_is_missing_or_broken_is_a_refusal(lab):
         meta_path(lab, session).write_text(whole)
         change_record(lab, session, change)
         go_on(lab, session, limits, "Second question")
-        check_refused(lab, session, "cannot go on", count)
+        check_refused(lab, session, "cannot continue", count)
 
 
 def a_record_can_only_take_away(lab):

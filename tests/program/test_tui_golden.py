@@ -149,7 +149,7 @@ LISTS = (
     ("/usage", "of all agents"), ("/hooks", "Stop"), ("/mcp", "clerk"), ("/agents", "Plan"), ("/skills", "polish"), ("/permissions", "allow"),
     ("/plugin", "plugin"), ("/config theme", "theme"), ("/sandbox", "enabled"), ("/statusline", "statusLine"), ("/terminal-setup", "hift"),
     ("/version", ""), ("/export out.md", "session"), ("/effort low", "effort: low"), ("/todo", ""), ("/team", "team"), ("/tasks x", "agents"), ("!echo out", "out"),
-    ("/rename A title", ""), ("/config", "settings"), ("/doctor", "settings"), ("/sessions", "hello"),
+    ("/rename A title", ""), ("/config", "settings"), ("/doctor", "version"), ("/sessions", "hello"),
 )
 FIGURE = r"\s+[\d.]+( [kM])?%?(?=\s|$)"  # what the prompt needs differs with the machine
 PATHS = ("/status", "/permissions", "/config", "/config theme", "/sandbox", "/doctor", "/export out.md", "/sessions")
@@ -290,7 +290,7 @@ def paths(lab, rows):
     text = re.sub(r"projects/[-\w]+/", "projects/KEY/", re.sub(r"/cadre-(sandbox-)?\d+(-[0-9a-f]{8})?", "/cadre-N", text))
     for path, name in ((lab.home, "HOME"), (lab.work, "WORK"), (lab.folder, "LAB")):
         text = text.replace(path, name)
-    return steady(text[text.find("enabled"):].split("hidden")[0] if "seccomp" in text else re.split("(ok|note|BAD)sandbox", text)[0])
+    return steady(text[text.find("enabled"):].split("hidden")[0] if "seccomp" in text else re.split("(ok|note|BAD)(library|sandbox)", text)[0])
 
 
 @prepared
@@ -307,7 +307,7 @@ def every_list_is_as_it_was_at_each_width(lab, golden):
                     if command in PATHS:
                         return [paths(lab, rows)]
                     lines = [steady(r) for r in joined(rows, columns)]
-                    return [re.sub(FIGURE, " 0", line) for line in lines] if command == "/context" else lines
+                    return [re.sub("[█░]+$", "█░", re.sub(FIGURE, " 0", line)) for line in lines] if command == "/context" else lines
                 s.press(command, "enter")
                 s.until(lambda rows: "❯ " + command in s.all() and rows[s.cursor()[0]] == "❯")
                 s.until(lambda _: text.replace(" ", "") in "".join(shown(_)).replace(" ", ""))  # it has ended
