@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-from lab import CADRE, main
+from lab import CADRE, main, until
 from test_tui import PLAIN, leave, prompts, ready, screen
 
 SCENARIO = r"""
@@ -46,7 +46,7 @@ def run(s, line, *shown):
     ready(s)
     s.press(line, "enter")
     for text in shown:
-        s.seen(text)
+        s.until(lambda rows: any(text in row and row != "❯ " + line for row in s.all()))
     return s
 
 
@@ -222,8 +222,8 @@ def a_session_is_named_copied_and_exported(lab):
         run(s, "/rename A fine title")
         s.until("has this title")
         run(s, "/export out.md", "out.md")
+        until(lambda: "I hear you." in open(os.path.join(lab.work, "out.md")).read(), s.rows)
         ready(s)
-        assert "I hear you." in open(os.path.join(lab.work, "out.md")).read()
         run(s, "/export out.md", "the file exists")
         run(s, "/fork", "a copy of " + first["sessionId"])
         run(s, "more")
