@@ -310,9 +310,9 @@ static bool dir_is_private(const char *path)
 {
 	struct stat st;
 
-	if (mkdir(path, 0700) < 0 && errno == ENOENT)
-		(void)file_make_dirs(path, 0700, NULL);
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
+	if (lstat(path, &st) < 0 && (file_make_dirs(path, 0700, NULL) < 0 || lstat(path, &st) < 0))
+		return false;
+	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
 }
 
 char *path_temporary(struct arena *a, const char *temp, const char *config_dir)
