@@ -70,6 +70,7 @@ def row_63_a_server_that_does_not_answer_means_in_process_too(t):
 def row_64_a_question_of_a_member_is_answered_at_the_lead_and_by_nothing_else(t):
     t.begin()
     t.sees("wants to use Wri")
+    t.sees("1 + ")  # what it would write, as in a question of the lead's own
     meta = t.team()
     calls = t.lab.transcript(meta["agentSession"], torn=True).calls()
     call = next(iter(calls))

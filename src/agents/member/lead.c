@@ -481,10 +481,12 @@ bool lead_ask(struct agent_tree *t, const struct event *e)
 	buf_add(&q->why, e->why.p, e->why.n);
 	q->next = l->questions;
 	l->questions = q;
-	link_sendf(&l->link,
-		   "{type:'ask', id:'%s', tool:'%s', question:!!%d, input:%.*s, text?:'%.*s', why:'%.*s', rule?:'%s'}",
-		   q->id, q->tool, asks, JSON_ARG(call->input), STR_ARG(asks ? STR("") : e->text), STR_ARG(e->why),
-		   q->rule);
+	link_sendf(
+		&l->link,
+		"{type:'ask', id:'%s', tool:'%s', question:!!%d, input:%.*s, text?:'%.*s', patch?:'%.*s', why:'%.*s', "
+		"rule?:'%s'}",
+		q->id, q->tool, asks, JSON_ARG(call->input), STR_ARG(asks ? STR("") : e->text), STR_ARG(e->patch),
+		STR_ARG(e->why), q->rule);
 	return true;
 }
 

@@ -228,6 +228,7 @@ void pane_ask_host(struct pane *p, const struct json *line)
 							  .name = tool,
 							  .id = id,
 							  .text = asks ? input : json_str(json_get(line, "text"), &a),
+							  .patch = json_str(json_get(line, "patch"), &a),
 							  .why = json_str(json_get(line, "why"), &a),
 							  .rules = &rule,
 							  .rule_count = rule != NULL });
