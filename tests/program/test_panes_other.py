@@ -77,7 +77,7 @@ def row_68_a_member_of_another_program_gets_its_prompt_by_inbox_and_is_shut_down
     t.type("Shut it down")
     until(lambda: t.team()["gone"], lambda: (t.meta(), t.texts(t.session), t.screen()))
     until(lambda: not t.members(), t.panes)
-    assert not t.alive(team["pid"])
+    until(lambda: not t.alive(team["pid"]), t.screen)
     t.leave()
 
 
