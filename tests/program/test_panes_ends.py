@@ -11,8 +11,9 @@ import sqlite3
 import time
 import uuid
 
-from lab import below, main, replace, until
+from lab import below, main, until
 from panes import PANES, TALK, TEAMS, THREE, in_terminal, members_rule, path_with_tmux, path_without_tmux, printed_in_pane
+from test_team_files import mail
 
 
 CRASH = members_rule(["ann"]) + r"""
@@ -444,7 +445,7 @@ def row_33_for_a_member_in_a_pane_so_much_waits_as_for_any_other(t):
     t.begin("--settings", BASH)
     until(pathlib.Path(t.lab.work, "begun").exists, t.screen)
     inbox = t.inbox()
-    replace(inbox, json.dumps([{"from": "x", "text": "m%d" % i, "timestamp": "t", "msg_id": "q-%d" % i} for i in range(10010)]))
+    mail(inbox, [{"from": "x", "text": "m%d" % i, "timestamp": "t", "msg_id": "q-%d" % i} for i in range(10010)])
     left = lambda: len(json.loads(inbox.read_text()))
     until(lambda: left() == 10, left)
     t.type("Send it")
