@@ -43,7 +43,7 @@ test:
 	@$(MAKE) --no-print-directory all build-test/build.ninja $(if $(T),,build-clang/build.ninja)
 	@scripts/build.sh build-test
 	@$(if $(T),,scripts/build.sh build-clang objects)
-	@tests/run $(T)
+	@TEST_PLAIN=build tests/run $(T)
 
 dev: build-dev/build.ninja
 	@scripts/build.sh build-dev

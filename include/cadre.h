@@ -60,7 +60,7 @@ enum cadre_status {
 	CADRE_BUSY = -10
 };
 
-/* ---- runtime ------------------------------------------------------------------------------------------------- */
+/* Runtime. */
 
 CADRE_API struct cadre *cadre_new(char *why, size_t why_size); /* NULL on failure */
 CADRE_API void cadre_free(struct cadre *c);                    /* closes what is still open */
@@ -103,7 +103,7 @@ CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, 
 CADRE_API void cadre_run(struct cadre *c);
 CADRE_API void cadre_stop(struct cadre *c);
 
-/* ---- sessions ------------------------------------------------------------------------------------------------ */
+/* Sessions. */
 
 typedef void cadre_event_fn(const struct cadre_event *event, void *data);
 
@@ -138,7 +138,8 @@ CADRE_API void cadre_interrupt(struct cadre_session *s);
  * the main agent's. Returns the number of calls moved to the background, or CADRE_USAGE. */
 CADRE_API int cadre_background(struct cadre_session *s, const char *tool_use_id);
 /* A message of the user to an agent of the session, by its id or name: it gets it at its next step; one that has ended continues with
- * it, in the background. CADRE_NOT_FOUND: there is none. Members of a team: `cadre team message`. */
+ * it, in the background. CADRE_NOT_FOUND: there is none. CADRE_BUSY: it is about to end or to continue, as inside its
+ * CADRE_AGENT_ENDED; later the message is accepted. Members of a team: `cadre team message`. */
 CADRE_API int cadre_tell(struct cadre_session *s, const char *agent, const char *text, char *why, size_t why_size);
 /* Answers a CADRE_PERMISSION_ASKED by its id. reason (may be NULL) goes to the model when denied. CADRE_FOR_SESSION and
  * CADRE_ALWAYS allow the rules of cadre_event_rule(), or the rule that reason is; CADRE_ALWAYS stores them in cadre_rules_file(), and the status
@@ -180,7 +181,7 @@ CADRE_API const char *cadre_session_setting(const struct cadre_session *s, const
 CADRE_API const char *cadre_request(struct cadre_session *s, const char *request, size_t n, size_t *ret_n, char *why,
 				    size_t why_size);
 
-/* ---- events -------------------------------------------------------------------------------------------------- */
+/* Events. */
 
 enum cadre_event_kind {
 	CADRE_SESSION_STARTED = 1, /* at the start of each turn; frame: system/init */
@@ -268,7 +269,7 @@ CADRE_API int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_fig
 /* The event as one line of stream-json without the line end; NULL if this kind has no frame. Built when asked for. */
 CADRE_API const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n);
 
-/* ---- stream-json both ways ----------------------------------------------------------------------------------- */
+/* Stream-json both ways. */
 
 /* The protocol of the agent SDKs on a pair of byte streams: user messages and control requests in, frames, answers and
  * control requests out. A wire opens its session itself, with the options of the runtime and of the client's
@@ -286,14 +287,14 @@ CADRE_API void cadre_wire_interrupt(struct cadre_wire *w);
 CADRE_API int cadre_wire_status(const struct cadre_wire *w, const char **ret_why);
 CADRE_API void cadre_wire_free(struct cadre_wire *w);
 
-/* ---- MCP servers --------------------------------------------------------------------------------------------- */
+/* MCP servers. */
 
 /* An MCP server on two descriptors, one message a line, with the tools Bash, Edit, Glob, Grep, Read, Write and others,
  * and `agent`, which runs a subagent. There are no questions: calls that the rules and the mode do not allow are
  * denied. Blocks until the end of the input, a closed output, or cadre_stop(). */
 CADRE_API int cadre_mcp_serve(struct cadre *c, int in_fd, int out_fd, char *why, size_t why_size);
 
-/* ---- the loop, for faces ------------------------------------------------------------------------------------- */
+/* The loop, for faces. */
 
 typedef void cadre_watch_fn(struct cadre *c, int fd_or_signal, void *data);
 /* Calls fn when fd is readable, or on the signal. A watch keeps cadre_run() running only if keep is not 0. */

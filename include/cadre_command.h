@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* ---- reports ------------------------------------------------------------------------------------------------- */
+/* Reports. */
 
 /* An answer for programs (JSON) and for people (rows of cells, which the face aligns). */
 struct cadre_report;
@@ -41,7 +41,7 @@ CADRE_API int cadre_report_code(
 	const struct cadre_report *r); /* the exit code that says the answer; 0, or 1 if it is bad */
 CADRE_API void cadre_report_free(struct cadre_report *r);
 
-/* ---- running a command --------------------------------------------------------------------------------------- */
+/* Running a command. */
 
 /* What a command may need while it runs. Each function may be NULL. */
 struct cadre_command_io {
@@ -65,7 +65,7 @@ struct cadre_command_io {
 CADRE_API int cadre_command(struct cadre *c, int argc, const char *const *argv, const struct cadre_command_io *io,
 			    struct cadre_report **ret_report, char *why, size_t why_size);
 
-/* ---- what there is: for help, completion and manuals --------------------------------------------------------- */
+/* What there is: for help, completion and manuals. */
 
 enum cadre_option_arg { CADRE_OPTION_NONE, CADRE_OPTION_REQUIRED, CADRE_OPTION_OPTIONAL };
 enum cadre_option_flags {

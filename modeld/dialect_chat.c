@@ -10,8 +10,6 @@
 
 enum { CREATED_S = 1767225600 }; /* always the same: answers are compared */
 
-/* ---- what the requests of all other APIs share ------------------------------------------------------------------- */
-
 int other_request(struct json_reader *reader, struct arena *arena, struct str body, const struct other_members *known,
 		  const struct json **ret_root, struct err *err)
 {
@@ -91,8 +89,6 @@ void other_add_sealed(struct buf *out, struct str model, struct str text)
 	buf_addf(&plain, STR_FMT "\n" STR_FMT, STR_ARG(model), STR_ARG(text));
 	base64_add(out, buf_str(&plain));
 }
-
-/* ---- requests -------------------------------------------------------------------------------------------------- */
 
 enum chat_role { ROLE_NONE, ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL };
 
@@ -282,7 +278,7 @@ static int chat_request(struct translation *t, struct str path, struct str body,
 	return 0;
 }
 
-/* ---- answers: the stages of reply_event.c. A stage without a chunk passes with the one before, so that a call is complete with
+/* Answers: the stages of reply_event.c. A stage without a chunk passes with the one before, so that a call is complete with
  *      its last piece. ------------------------------------------------------------------------------------------------- */
 
 static const char *finish_reason(const struct reply *r)

@@ -4,8 +4,6 @@
 #include <zlib.h>
 #include "lib/base/base64.h"
 
-/* ---- requests -------------------------------------------------------------------------------------------------- */
-
 struct cloud_path {
 	struct str model;
 	const char *version; /* that the body must name */
@@ -75,8 +73,6 @@ static int cloud_request(struct translation *t, struct str path, struct str body
 	buf_addch(out, '}');
 	return versioned ? 0 : err_set(err, ERR_PARSE, "anthropic_version: must be %s", cloud.version);
 }
-
-/* ---- frames ---------------------------------------------------------------------------------------------------- */
 
 static void add_be32(struct buf *out, uint32_t n)
 {

@@ -9,8 +9,6 @@ static bool has_ids(struct str model)
 	return !str_has(model, STR("gemini-1")) && !str_has(model, STR("gemini-2"));
 }
 
-/* ---- requests -------------------------------------------------------------------------------------------------- */
-
 /* False: not a path of Gemini. */
 static bool read_path(struct str path, struct str *ret_model, bool *ret_stream)
 {
@@ -211,8 +209,6 @@ static int gemini_request(struct translation *t, struct str path, struct str bod
 	json_putf(&c.w, "]}");
 	return 0;
 }
-
-/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 /* The signature of the answer; nothing if it did not think. */
 static void put_signature(struct json_out *w, const struct reply *r)

@@ -8,8 +8,6 @@
 
 enum { CREATED_S = 1767225600 };
 
-/* ---- requests -------------------------------------------------------------------------------------------------- */
-
 struct items_reader {
 	struct json_out w;
 	struct arena *arena;
@@ -187,8 +185,6 @@ static int responses_request(struct translation *t, struct str path, struct str 
 	json_putf(&c.w, "]}]}");
 	return 0;
 }
-
-/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 static const char *item_id(char out[DIGEST_ID_MAX], const struct reply *r, size_t block)
 {

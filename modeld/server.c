@@ -369,8 +369,6 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	}
 }
 
-/* ---- the server ------------------------------------------------------------------------------------------------ */
-
 static void on_connection(uv_stream_t *listener, int status)
 {
 	struct server *s = listener->data;

@@ -38,7 +38,7 @@ def complaints(objects, tests, promised, sources):
         if kind not in "TDBRVW" or name.startswith("__") or name in wanted:
             continue
         file = pathlib.Path(file).name.removesuffix(".o")
-        code = re.sub(r"/\*.*?\*/", "", sources.get(file, ""), flags=re.S)
+        code = re.sub(r"""\"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])+'|/\*.*?\*/""", "", sources.get(file, ""), flags=re.S)
         if len(re.findall(rf"\b{name}\b", code)) < 2:
             yield f"{file}: {name} is dead" + (": only tests use it" if name in entered else "")
         elif name not in entered:

@@ -56,11 +56,13 @@ import threading
 import time
 import traceback
 
+from processes import Younger
 from scenario_lines import (SHOWN, SHOWN_LINES, difference, event_line, frame_faults, lines_of, look_up, matches, pattern,
                             request_line, transcript_line)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / os.environ.get("TEST_BUILD", "build-test")
+PLAIN = ROOT / os.environ.get("TEST_PLAIN", BUILD)  # make test: the release build
 FOLDERS = os.environ.get("TEST_FOLDERS")  # tests/run: each folder in it has a group of inodes of its own
 LIMIT_S = 60
 
@@ -123,7 +125,7 @@ class Test:
     # -- directories, model -----------------------------------------------------------------------------------------------
 
     def make_directories(self, top):
-        self.top = pathlib.Path(top).resolve()
+        self.top, self.younger = pathlib.Path(top).resolve(), Younger()
         self.places = {name: self.top / name for name in ("work", "home", "config", "tmp")}
         for place in self.places.values():
             place.mkdir()
@@ -276,9 +278,9 @@ class Test:
     def check_processes(self):
         """The program's children end with it, or shortly after."""
         mark, until = f"HOME={self.places['home']}\0".encode(), time.monotonic() + LIMIT_S
-        while left := [p for p in pathlib.Path("/proc").glob("[0-9]*") if has_mark(p, mark)]:
-            if not wait_for_end(int(left[0].name), until):
-                self.fail("processes are left: " + " ".join(p.name for p in left))
+        while left := [pid for pid in self.younger if has_mark(pid, mark)]:
+            if not wait_for_end(left[0], until):
+                self.fail("processes are left: " + " ".join(map(str, left)))
                 return
 
     def check_text(self, section, expected, stream):
@@ -386,9 +388,9 @@ def wait_for_end(pid, until):
         os.close(fd)
 
 
-def has_mark(process, mark):
+def has_mark(pid, mark):
     try:
-        return mark in (process / "environ").read_bytes()
+        return mark in pathlib.Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return False
 
@@ -396,7 +398,7 @@ def has_mark(process, mark):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--cadre", default=BUILD / "cadre")
-    options.add_argument("--modeld", default=BUILD / "modeld" / "modeld")
+    options.add_argument("--modeld", default=PLAIN / "modeld" / "modeld")
     options.add_argument("-j", type=int, default=2)
     options.add_argument("parts", nargs="*")
     given = options.parse_args()

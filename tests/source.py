@@ -56,6 +56,11 @@ def the_source_is_formatted():
     clean.write_text("\n".join(digests.values()))
 
 
+def no_comment_is_a_banner():
+    bad = subprocess.run(["git", "grep", "-nE", r"^\s*/[*/] ?[-=*#]{3,}", "--", "*.c", "*.h"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert not bad.stdout, bad.stdout[:2000]
+
+
 def every_test_is_registered():
     """A test that no meson.build names would never be run."""
     registered = {test["name"] for test in json.loads(pathlib.Path(sys.argv[2]).read_text())}
@@ -101,7 +106,7 @@ def variables_that_settings_may_set_are_not_read_from_the_process():
 
 
 SUITES = {"rooms": [every_include_is_allowed_by_the_table_of_rooms, a_forbidden_include_fails],
-          "form": [the_source_is_formatted, every_test_is_registered, the_runner_counts_cases_and_every_bad_end,
+          "form": [the_source_is_formatted, no_comment_is_a_banner, every_test_is_registered, the_runner_counts_cases_and_every_bad_end,
                    variables_that_settings_may_set_are_not_read_from_the_process]}
 
 

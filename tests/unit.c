@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * unit.c - the tests of one program as one TAP stream; files of tests. */
+ * unit.c - the tests of one program as one TAP stream; files and programs of tests. */
 #include "unit.h"
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <spawn.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include "lib/io/file.h"
 
 static struct CMUnitTest *all;
@@ -20,13 +23,12 @@ int tests_add(const struct CMUnitTest *tests, size_t count)
 int tests_run(void)
 {
 	cmocka_set_message_output(CM_OUTPUT_TAP);
+	cmocka_set_test_filter(getenv("TEST_CASES"));
 	int failed = _cmocka_run_group_tests("unit", all, all_count, NULL, NULL);
 
 	free(all);
 	return failed != 0;
 }
-
-/* ---- files ---- */
 
 void folder_make(char dir[static FOLDER_MAX])
 {
@@ -66,4 +68,34 @@ char *file_text(struct arena *arena, const char *path)
 	if (file_read(path, 1 << 24, &text, &err) < 0)
 		fail_msg("%s", err.text);
 	return arena_dup(arena, buf_str(&text).p, text.n);
+}
+
+int program_run(const char *dir, const char *const *argv, const char *const *envp, bool with_errors, struct buf *out)
+{
+	posix_spawn_file_actions_t files;
+	struct err err = { 0 };
+	int ends[2];
+	int status = 0;
+	pid_t pid;
+
+	CHECK_INT(pipe2(ends, O_CLOEXEC), 0);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+	if (with_errors)
+		posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
+	else
+		posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addchdir_np(&files, dir);
+	int error = posix_spawnp(&pid, argv[0], &files, NULL, (char *const *)(uintptr_t)argv,
+				 envp ? (char *const *)(uintptr_t)envp : environ);
+	posix_spawn_file_actions_destroy(&files);
+	close(ends[1]);
+	if (!error && file_read_fd(ends[0], 256 << 20, out, &err) < 0)
+		fail_msg("cannot read what %s writes: %s", argv[0], err.text);
+	close(ends[0]);
+	if (error)
+		return -1;
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }

@@ -7,7 +7,7 @@
 #include "tools/tasks/todo_list.h"
 #include "tools/tools.h"
 
-enum { LARGEST_KNOWN_FILE = 4 << 20, MOST_LISTED_FILES = 20 };
+enum { MOST_LISTED_FILES = 20 };
 
 static void kit_open(struct tool_env *env)
 {
@@ -31,20 +31,19 @@ static void kit_close(struct tool_env *env)
 	free(TAKE(env->files));
 }
 
-/* A file that has not changed since counts as seen. */
+/* A file that has not changed since counts as seen. It is not read here, on the loop: until the agent reads it again, a new time counts
+ * as a change. */
 static void kit_recall_file(struct tool_env *env, const char *path, int64_t seen_ms, bool partial)
 {
-	AUTO_BUF struct buf bytes = { 0 };
 	struct stat st;
 
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
-	int64_t changed_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-	if (changed_ms > seen_ms || file_read(path, LARGEST_KNOWN_FILE, &bytes, NULL) < 0)
-		return;
-	struct file_stamp stamp = file_stamp_of(&st, buf_str(&bytes));
+	struct file_stamp stamp = file_stamp_of(&st, STR(""));
+	stamp.has_hash = false;
 	stamp.partial = partial;
-	file_state_note(env->files, path, stamp);
+	if (stamp.mtime_ns / 1000000 <= seen_ms)
+		file_state_note(env->files, path, stamp);
 }
 
 static void kit_share_files(struct tool_env *env, const struct tool_env *from)

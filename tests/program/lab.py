@@ -30,9 +30,12 @@ import traceback
 import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "tests"))
+from processes import Younger  # noqa: E402
 BUILD = ROOT / os.environ.get("TEST_BUILD", "build-test")
 CADRE = str(BUILD / "cadre")
-MODELD = str(BUILD / "modeld" / "modeld")
+PLAIN = ROOT / os.environ.get("TEST_PLAIN", BUILD)  # make test: the release build; README.md says what runs from it
+PLAIN_CADRE, MODELD = str(PLAIN / "cadre"), str(PLAIN / "modeld" / "modeld")
 DEADLINE_S = int(os.environ.get("LAB_DEADLINE", "60"))
 FOLDERS = os.environ.get("TEST_FOLDERS")  # tests/run: each folder in it has a group of inodes of its own
 if FOLDERS:
@@ -178,7 +181,7 @@ class Modeld:
 class Lab:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="" if FOLDERS else "cadre-lab-", dir=FOLDERS)
-        self.mark = uuid.uuid4().hex
+        self.mark, self.younger = uuid.uuid4().hex, Younger()
         self.home, self.work = os.path.join(self.folder, "home"), os.path.join(self.folder, "work")
         self.runtime = os.path.join(self.folder, "run")  # sessions of other tests are not found there
         for place in (self.home, self.work, self.runtime):
@@ -232,15 +235,13 @@ class Lab:
         """Processes of this lab that are alive, as (pid, command)."""
         wanted = ("CADRE_LAB=" + self.mark).encode()
         found = []
-        for name in os.listdir("/proc"):
-            if not name.isdigit() or int(name) == os.getpid():
-                continue
+        for pid in self.younger:
             try:
-                with open("/proc/%s/environ" % name, "rb") as f:
+                with open("/proc/%d/environ" % pid, "rb") as f:
                     if wanted not in f.read().split(b"\0"):
                         continue
-                with open("/proc/%s/cmdline" % name, "rb") as f:
-                    found.append((int(name), f.read().replace(b"\0", b" ").decode(errors="replace")))
+                with open("/proc/%d/cmdline" % pid, "rb") as f:
+                    found.append((pid, f.read().replace(b"\0", b" ").decode(errors="replace")))
             except OSError:
                 continue  # it ended meanwhile
         return found

@@ -11,19 +11,17 @@ import signal
 
 import family
 import twenty
-from lab import CADRE, ROOT, Lab, main
+from lab import PLAIN_CADRE, Lab, main
 
 KILLS = int(os.environ.get("TEST_KILLS", "60"))
 SEED = int(os.environ.get("TEST_SEED", "21"))
 AT_ONCE = 2
 LONGEST_SPIN = 60000
-RELEASE = ROOT / "build" / "cadre"
-PROGRAM = str(RELEASE) if RELEASE.exists() else CADRE
 
 
 def output_size(lab):
     session = twenty.new_session()
-    done = family.start(lab, session, program=PROGRAM).wait()
+    done = family.start(lab, session, program=PLAIN_CADRE).wait()
     assert done.code == 0 and done.frames()[-1]["result"] == family.ANSWER, done
     return len(done.raw)
 
@@ -34,13 +32,13 @@ def kill_at(url, kind, size, spin, prompt):
     lab.env["ANTHROPIC_BASE_URL"] = url
     session = twenty.new_session()
     try:
-        run = family.start(lab, session, program=PROGRAM)
+        run = family.start(lab, session, program=PLAIN_CADRE)
         run.read(size)
         for _ in range(spin):
             pass
         run.kill()
         died = run.wait().code == -signal.SIGKILL
-        family.go_on(lab, session, kind, prompt, program=PROGRAM)
+        family.go_on(lab, session, kind, prompt, program=PLAIN_CADRE)
         return died, None
     except (AssertionError, ValueError) as why:
         return True, "%s after %d bytes, spin %d, %s prompt: %s" % (kind, size, spin, "with a" if prompt else "no", why)

@@ -228,6 +228,62 @@ def boss_and_worker_come_back_to_their_worktree_after_a_crash(lab):
     assert len(found) == 1, found
 
 
+# ---- deputies
+
+DEPUTY = """
+rule told
+  agent main
+  last contains "Worked:"
+  text Told.
+rule main begins
+  agent main
+  turn 1
+%s
+rule main again
+  agent main
+  turn 2
+%s
+rule main waits
+  agent main
+  text I wait.
+rule boss begins
+  prompt contains "You are the boss"
+  turn 1
+%%s
+rule boss ends
+  prompt contains "You are the boss"
+  text The boss is done.
+rule worker reports
+  last_result contains ""
+  text Worked: {{last_result}}
+rule worker again
+  prompt contains "Once more"
+%s
+rule worker first
+  text Nothing done.
+""" % (twenty.call("Agent", description="Work", prompt="Work", subagent_type="worker", name="deep"),
+       twenty.call("Agent", description="Lead", prompt="You are the boss", subagent_type="boss"), TOUCH)
+
+
+def an_agent_that_has_ended_does_not_continue_for_one_that_may_do_less(lab):
+    """main -> deep, which ends; main -> boss, which wants deep to do what it may not do itself."""
+    repository(lab)
+    gone = pathlib.Path(lab.work) / "gone.txt"
+    limits = [{"disallowedTools": ["Bash(touch:*)"]}, {"tools": ["Bash(echo:*)", "Agent", "SendMessage"]},
+              {"permissionMode": "plan"}, WORKTREE, {}]
+    for limit in limits:
+        for again in ("send", "resume"):
+            session = twenty.new_session()
+            lab.model(DEPUTY % AGAIN[again])
+            done = start(lab, session, limit).wait()
+            assert done.code == 0, done
+            boss, = [t for t in family.children(lab, session).values() if "You are the boss" in json.dumps(t.lines)]
+            said = json.dumps(list(boss.results().values()))
+            assert gone.exists() == (not limit), (limit, again, said)
+            assert ("does not continue for you" in said) == bool(limit), (limit, again, said)
+    gone.unlink()
+
+
 # ---- several layers
 
 def limits_of_every_ancestor_hold_at_any_depth(lab):
@@ -410,6 +466,7 @@ if __name__ == "__main__":
          a_worker_of_a_worktree_does_not_go_on_without_it,
          processes_of_a_worker_are_held_to_the_worktree_of_its_boss,
          boss_and_worker_come_back_to_their_worktree_after_a_crash,
+         an_agent_that_has_ended_does_not_continue_for_one_that_may_do_less,
          limits_of_every_ancestor_hold_at_any_depth,
          a_child_does_not_start_before_its_parent,
          a_record_that_is_missing_or_broken_is_a_refusal,

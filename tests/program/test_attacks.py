@@ -193,6 +193,33 @@ def a_record_that_others_can_write_is_not_used(lab):
     assert done.code == 0 and os.path.exists(lab.work + "/gone.txt"), done
 
 
+def settings_that_others_can_write_only_narrow(lab):
+    """Those of the user and the local ones of a project, in a folder that is trusted and in one that is not: writable by others, by
+    another group, of another user. The last two count for an ordinary user."""
+    repository(lab)
+    user, local = pathlib.Path(lab.home, ".claude/settings.json"), pathlib.Path(lab.work, ".claude/settings.local.json")
+    as_user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+    mode = lambda bits: lambda path: path.chmod(bits)
+    spoils = [(mode(0o666), {}, False), (mode(0o644), {}, True)]
+    if as_user:
+        spoils += [(lambda p: (p.chmod(0o644), os.chown(p, 65533, 65534)), as_user, False),
+                   (lambda p: (p.chmod(0o664), os.chown(p, 65534, 65533)), as_user, False), (mode(0o600), as_user, True)]
+    for path, trust in ((user, ()), (user, ("--trust-project",)), (local, ())):
+        write(path, '{"permissions": {"allow": ["Bash(touch:*)"]}}')
+        for spoil, who, counts in spoils:
+            for place in (lab.folder, *below(lab.folder)):
+                os.lchown(place, *(65534, 65534) if who else (os.geteuid(), os.getegid()))
+            os.chmod(lab.folder, 0o755)
+            spoil(path)
+            lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % call("Bash", command="touch PWNED"))
+            done = lab.cadre("-p", *trust, "hi", **who)
+            made = pathlib.Path(lab.work, "PWNED")
+            assert done.code == 0 and made.exists() == counts, (path, trust, who, oct(path.stat().st_mode), done)
+            made.unlink(missing_ok=True)
+            lab.wait_for_nobody()
+        path.unlink()
+
+
 def one_signal_ends_a_run_whose_git_hangs(lab):
     repository(lab)
     shim = pathlib.Path(lab.home, "shim")
@@ -269,7 +296,7 @@ def a_member_of_a_team_has_the_limits_of_its_lead(lab):
 
 
 if __name__ == "__main__":
-    main(a_record_that_others_can_write_is_not_used, a_guard_sees_the_copy_in_a_worktree_and_other_words_for_a_file, git_runs_nothing_that_a_directory_says,
+    main(a_record_that_others_can_write_is_not_used, settings_that_others_can_write_only_narrow, a_guard_sees_the_copy_in_a_worktree_and_other_words_for_a_file, git_runs_nothing_that_a_directory_says,
          instructions_stay_in_the_project_and_never_block,
          commands_and_servers_get_no_keys_of_models,
          a_rule_holds_for_the_copy_in_a_worktree,

@@ -5,9 +5,10 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 
 import test_agents_limits as limits
-from lab import CADRE, Skip, main
+from lab import CADRE, DEADLINE_S, Skip, main
 from test_attacks import git
 from test_attacks_files import play
 from test_sandbox import write
@@ -208,8 +209,55 @@ def under_managed_rules_nothing_else_allows(lab):
     assert run.wait().code == 0 and os.path.exists(lab.work + "/asked") and not os.path.exists(lab.work + "/PWNED")
 
 
+def what_a_project_is_full_of_costs_bounded_time_and_memory(lab):
+    """Sizes, depths, counts and kinds of files that no one writes by hand: an error or nothing, soon, and little memory."""
+    agent = "---\nname: a\ndescription: d\n%s---\nx\n"
+    bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join("%s: &%s [%s]\n" % (c, c, ",".join(["*" + chr(ord(c) - 1)] * 9)) for c in "bcdefghi")
+    text = lambda name, content: lambda: write(lab.work + "/" + name, content)
+    many = lambda name, count, content: lambda: [write(lab.work + "/" + name % i, content) for i in range(count)]
+    pipe = lambda name: lambda: (os.makedirs(os.path.dirname(lab.work + "/" + name), exist_ok=True), os.mkfifo(lab.work + "/" + name))
+    zero = lambda name: lambda: (os.makedirs(os.path.dirname(lab.work + "/" + name), exist_ok=True), os.symlink("/dev/zero", lab.work + "/" + name))
+    rows = [lambda: None, text(".claude/settings.json", '{"x":' + "[" * 500000 + "]" * 500000 + "}"), pipe(".claude/settings.json"),
+            zero(".claude/settings.json"), text(".claude/settings.json", json.dumps({"env": {"V%d" % i: "x" for i in range(20000)}})),
+            text(".claude/settings.json", json.dumps({"permissions": {"deny": ["Bash(x%d *)" % i for i in range(50000)]}})),
+            text(".claude/agents/a.md", agent % "" + "x" * 20000000), text(".claude/agents/a.md", "---\n" + "name: a\n" * 1000000),
+            text(".claude/agents/a.md", agent % (bomb + "tools: *i\n")), text(".claude/agents/a.md", agent % ("x: " + "[" * 100000 + "\n")),
+            pipe(".claude/agents/a.md"), zero(".claude/agents/a.md"), many(".claude/agents/a%d.md", 2000, agent % ""),
+            text("CLAUDE.md", "@i.md\n" * 20000), many("i%d.md", 12, "@i1.md @i2.md @i3.md @i4.md\n" * 50), zero("CLAUDE.md"), pipe("CLAUDE.md"),
+            many(".claude/skills/s/f%d", 5000, ""), pipe(".claude/skills/s/SKILL.md"), text(".claude/commands/" + "d/" * 300 + "c.md", "x"),
+            pipe(".mcp.json"), text(".mcp.json", json.dumps({"mcpServers": {"s%d" % i: {"command": "true"} for i in range(20000)}})),
+            text(".gitignore", "*a" * 200 + "b\n"), pipe(".claude/output-styles/a.md")]
+    lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % call("Grep", pattern="nothing"))
+    base = None
+    for number, row in enumerate(rows):
+        row()
+        running = subprocess.Popen([CADRE, "-p", "hi"], env=lab.env, cwd=lab.work, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        late = threading.Timer(DEADLINE_S, running.kill)
+        late.start()
+        _, status, used = os.wait4(running.pid, 0)
+        late.cancel()
+        running.returncode = os.waitstatus_to_exitcode(status)
+        base = base or used
+        assert running.returncode in (0, 2), (number, running.returncode)
+        assert used.ru_utime + used.ru_stime < base.ru_utime + base.ru_stime + 20, (number, used)
+        assert used.ru_maxrss < base.ru_maxrss + 200000, (number, used.ru_maxrss, base.ru_maxrss)
+        shutil.rmtree(lab.work)
+        os.makedirs(lab.work)
+
+
+def variables_of_a_project_reach_no_program(lab):
+    """Names that load code or lead elsewhere, also spelled oddly, and values that are files."""
+    names = ("LD_PRELOAD", "LD_PRELOAD ", " LD_PRELOAD", "ld_preload", "LD_AUDIT", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT", "BASH_ENV", "ENV",
+             "PROMPT_COMMAND", "BASH_FUNC_ls%%", "NODE_OPTIONS", "PYTHONSTARTUP", "PATH", "Path", "LANG=x\nLD_PRELOAD", "CI=1 LD_PRELOAD",
+             "\u0000LD_PRELOAD", "LANGUAGE", "LC_ALL", "TZ", "")
+    write(lab.work + "/.claude/settings.json", json.dumps({"env": {**{name: "/canary" for name in names}, "CI": "yes"}}))
+    done = play(lab, call("Bash", command="env"), args=("--allowedTools", "Bash"))
+    assert "CI=yes" in done.results[0] and "canary" not in done.results[0], done.results
+
+
 if __name__ == "__main__":
-    main(a_forged_record_of_a_worktree_leads_nowhere, a_difference_is_shown_without_running_anything_of_the_repository,
+    main(what_a_project_is_full_of_costs_bounded_time_and_memory, variables_of_a_project_reach_no_program, a_forged_record_of_a_worktree_leads_nowhere, a_difference_is_shown_without_running_anything_of_the_repository,
          under_managed_rules_nothing_else_allows, an_answer_about_the_project_is_not_stored_in_another_place,
          git_of_cadre_runs_nothing_that_the_repository_names,
          definitions_of_a_project_stay_in_it_until_it_is_trusted, rules_of_a_skill_count_only_if_its_folder_is_trusted)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 from lab import CADRE, Skip, main
+from mock import Mock
 from test_interactive import leave, start
 
 READ = 'rule\n  turn 1\n  call Read {"file_path": "%s/a.txt"}\nrule\n  text done\n'
@@ -220,10 +221,28 @@ def hooks_of_a_project_wait_for_trust_on_a_terminal(lab):
     assert ran.exists()
 
 
+def settings_limit_what_http_hooks_reach_and_send(lab):
+    """allowedHttpHookUrls and httpHookAllowedEnvVars: without them the hook has what it names itself."""
+    mock = Mock(lambda n, request: (200, {}, "{}"))
+    own = pathlib.Path(lab.home) / ".claude/settings.json"
+    own.parent.mkdir(exist_ok=True)
+    hook = {"type": "http", "url": mock.url + "/hook", "headers": {"X-One": "$ONE", "X-Two": "$TWO"}, "allowedEnvVars": ["ONE", "TWO"]}
+    hooks = {"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}
+    lab.model("rule\n  text done\n")
+    said = ""
+    for limits in ({}, {"httpHookAllowedEnvVars": ["TWO"]}, {"allowedHttpHookUrls": ["https://elsewhere.test/*"]}):
+        own.write_text(json.dumps({**hooks, **limits}))
+        done = lab.cadre("-p", "go", env={"ONE": "first", "TWO": "second"})
+        assert done.code == 0 and done.out == "done\n", done
+        said = done.err
+    assert [(r["headers"].get("x-one"), r["headers"].get("x-two")) for r in mock.seen] == [("first", "second"), (None, "second")], mock.seen
+    assert "the URL is not in allowedHttpHookUrls, so this hook does not run" in said, said
+
+
 if __name__ == "__main__":
     main(a_signal_while_a_hook_runs_leaves_no_process, kill_9_while_a_hook_runs_leaves_no_process,
          a_signal_while_a_hook_of_a_child_runs_leaves_no_process, an_async_hook_ends_with_the_run,
          what_a_hook_left_in_the_background_ends_with_the_run, hooks_of_a_shells_end_run_after_a_signal,
          a_hundred_hooks_at_once_all_run, hooks_of_any_number_of_files_run, managed_settings_have_the_last_word_about_hooks,
          managed_settings_leave_hooks_and_servers_to_plugins, a_question_to_a_person_is_told_to_hooks,
-         hooks_of_a_project_wait_for_trust_on_a_terminal)
+         hooks_of_a_project_wait_for_trust_on_a_terminal, settings_limit_what_http_hooks_reach_and_send)

@@ -187,7 +187,7 @@ def hostile_commands_touch_nothing_but_ordinary_files_in_auto(lab):
 # ---- harmless
 
 def make_project(lab):
-    put(lab.home, {".gitconfig": "[user]\n\tname = t\n\temail = t@example.org\n"})
+    put(lab.home, {".gitconfig": "[user]\n\tname = t\n\temail = t@example.org\n", ".cache/pip/x": "", ".terraform.d/x": ""})
     put(lab.work, {
         "README.md": "# Project\n\nIt prints a number.\n",
         ".gitignore": "build/\n",
@@ -222,18 +222,9 @@ def make_project(lab):
 
 
 def commands_of_every_day_pass_and_do_what_they_do_without_cadre(lab):
-    harmless(lab)
-
-
-def commands_of_every_day_do_the_same_inside_the_sandbox(lab):
-    put(lab.home, {".claude/settings.json": json.dumps({"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True}})})
-    assert "127.0.0.1:61080" in run(lab, ["ls; printenv HTTPS_PROXY"])[0][0], "it is not inside"
-    harmless(lab)
-
-
-def harmless(lab):
+    """Held to reading, and then in the sandbox of the settings."""
     make_project(lab)
-    lab.env["NPM_CONFIG_UPDATE_NOTIFIER"] = "false"  # it would ask the registry
+    lab.env.update(NPM_CONFIG_UPDATE_NOTIFIER="false", CHECKPOINT_DISABLE="1")  # they would ask servers whether they are new
     plain, wanted = {}, []
     for command, kind in read_list("harmless.txt"):
         done = subprocess.run(["bash", "-c", command], cwd=lab.work, env=lab.env, stdin=subprocess.DEVNULL,
@@ -241,7 +232,15 @@ def harmless(lab):
         if done.returncode == 0 or kind == "varies":
             plain[command] = done.returncode, kind, done.stdout.strip()
             wanted.append(command)
-    assert len(wanted) >= 530, len(wanted)
+    assert len(wanted) >= 590, len(wanted)
+    wrong = harmless(lab, wanted, plain)
+    put(lab.home, {".claude/settings.json": json.dumps({"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True}})})
+    assert "127.0.0.1:61080" in run(lab, ["ls; printenv HTTPS_PROXY"])[0][0], "it is not inside"
+    wrong += harmless(lab, wanted, plain)
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def harmless(lab, wanted, plain):
     wrong = []
     for command, (text, is_error, denied) in zip(wanted, run(lab, wanted)):
         code, kind, said = plain[command]
@@ -253,7 +252,7 @@ def harmless(lab):
             wrong.append(("asked about", command))
         elif "<sandbox>" in text or is_error != (code != 0) or not same:
             wrong.append(("other than without cadre", command, text[:300], said))
-    assert not wrong, "\n".join(map(str, wrong))
+    return wrong
 
 
 # ---- docs/THREATS.md
@@ -314,7 +313,7 @@ def every_check_and_key_has_a_test(lab):
 
 if __name__ == "__main__":
     main(hostile_commands_touch_nothing_where_no_rule_hides_a_file, commands_of_every_day_pass_and_do_what_they_do_without_cadre,
-         commands_of_every_day_do_the_same_inside_the_sandbox, hostile_commands_touch_nothing_but_ordinary_files_in_auto,
+         hostile_commands_touch_nothing_but_ordinary_files_in_auto,
          hostile_commands_touch_nothing_but_ordinary_files_in_acceptEdits, hostile_commands_touch_nothing_in_default, hostile_commands_touch_nothing_in_plan,
          hostile_commands_touch_nothing_in_dontAsk, every_check_and_key_has_a_test, every_line_about_a_threat_names_a_test_that_exists, at_once=3,
          without_cell=(hostile_commands_touch_nothing_in_default, hostile_commands_touch_nothing_in_plan, hostile_commands_touch_nothing_in_dontAsk,

@@ -10,18 +10,16 @@ import random
 import signal
 
 import twenty
-from lab import CADRE, ROOT, Lab, main
+from lab import PLAIN_CADRE, Lab, main
 
 KILLS = int(os.environ.get("TEST_KILLS", "200"))
 SEED = int(os.environ.get("TEST_SEED", "20"))
 AT_ONCE = 2
 LONGEST_SPIN = 60000
-RELEASE = ROOT / "build" / "cadre"
-PROGRAM = str(RELEASE) if RELEASE.exists() else CADRE
 
 
 def output_size(lab):
-    done = twenty.start(lab, twenty.new_session(), program=PROGRAM).wait()
+    done = twenty.start(lab, twenty.new_session(), program=PLAIN_CADRE).wait()
     assert done.code == 0 and done.frames()[-1]["result"] == twenty.ANSWER, done
     return len(done.raw)
 
@@ -34,13 +32,13 @@ def kill_at(url, moment):
     session = twenty.new_session()
     try:
         twenty.prepare(lab)
-        run = twenty.start(lab, session, program=PROGRAM)
+        run = twenty.start(lab, session, program=PLAIN_CADRE)
         run.read(size)
         for _ in range(spin):
             pass
         run.kill()
         died = run.wait().code == -signal.SIGKILL
-        twenty.resume_and_check(lab, session, program=PROGRAM)
+        twenty.resume_and_check(lab, session, program=PLAIN_CADRE)
         return died, None
     except (AssertionError, ValueError) as why:
         return True, "after %d bytes, spin %d: %s" % (size, spin, why)

@@ -141,7 +141,7 @@ def a_hook_that_makes_worktrees_means_in_process(t):
         {"type": "command", "command": "echo %s" % copy}]}]}}))
     t.begin(*BYPASS, IS_SANDBOX="1")
     until(lambda: (copy / "made.txt").exists(), lambda: (t.texts(t.session), t.screen()))
-    assert t.heard("It lives in this process: a WorktreeCreate hook makes its worktree.") == 2, t.texts(t.session)
+    t.hears("It lives in this process: a WorktreeCreate hook makes its worktree.", count=2)
     t.leave()
 
 

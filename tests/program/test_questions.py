@@ -223,7 +223,7 @@ def a_yes_is_for_the_file_that_was_shown(lab):
         place.rmdir()
         place.symlink_to(secret)
         t.type("yes")
-        t.expect("it said: ")
+        t.expect("it said: Permission to use Write was denied by the rule")
         t.expect("> ")
         leave(t)
     assert not list(secret.iterdir()), list(secret.iterdir())

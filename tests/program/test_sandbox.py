@@ -337,6 +337,13 @@ def servers_of_one_command_are_reached_by_the_next_and_end_with_the_session(lab)
     until(lambda: not left(), left)
 
 
+def a_command_in_the_background_ends_with_the_session(lab):
+    """Process 1 of the cell ends only when all that were in it are waited for, and a command of the background is a child of cadre's."""
+    lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % call("Bash", command="exec sleep 1000", run_in_background=True))
+    done = lab.cadre("-p", "--settings", json.dumps(on()), "--", "hi")
+    assert (done.code, done.out.strip()) == (0, "ok"), done
+
+
 def read_bytes(path):
     try:
         with open(path, "rb") as f:
@@ -834,6 +841,7 @@ if __name__ == "__main__":
          rules_and_plan_mode_hold_though_the_sandbox_lets_pass,
          a_project_that_is_not_trusted_widens_nothing,
          servers_of_one_command_are_reached_by_the_next_and_end_with_the_session,
+         a_command_in_the_background_ends_with_the_session,
          what_shells_outside_read_is_not_written_inside_and_new_files_are_hidden_too,
          files_that_tools_and_commands_see_are_the_same,
          hooks_and_servers_run_inside_as_far_as_the_level_says,

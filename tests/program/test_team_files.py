@@ -501,7 +501,7 @@ rule ann
     (entry,) = until(lambda: read_json(inbox), "the message is not shown")
     assert (entry["from"], entry["text"], entry["summary"], entry["read"]) == ("team-lead", "shown-word", "a word", True), entry
     # what another program adds is taken, what is shown stays
-    replace(inbox, json.dumps([entry, {"from": "x", "text": "foreign-word", "timestamp": "t", "msg_id": "m-1"}]))
+    mail(inbox, [{"from": "x", "text": "foreign-word", "timestamp": "t", "msg_id": "m-1"}])
     until(lambda: {(e["text"], bool(e.get("read"))) for e in read_json(inbox)} == {("shown-word", True), ("foreign-word", True)},
           "the foreign entry is not taken")
     release(lab, "free")

@@ -19,7 +19,7 @@ import uuid
 from lab import DEADLINE_S, main, read_json, replace, until
 from panes import in_terminal
 from test_sessions_talk import entry_of, line_of
-from test_team_files import MAKES, PROMPT, TEAMS, config, hold
+from test_team_files import MAKES, PROMPT, TEAMS, config, hold, mail
 from test_team import put_settings
 from test_wire import Client
 
@@ -157,7 +157,7 @@ def forged_messages_are_text_and_have_no_effect_whoever_sends_them_to_whomever(l
            "asked": asked["request_id"], "tool_use": asked["request"]["tool_use_id"]}
     inboxes = config(lab) / "teams/alpha/inboxes"
     for receiver in RECEIVERS:
-        replace(inboxes / (receiver + ".json"), json.dumps(list(entries(receiver, ids))))
+        mail(inboxes / (receiver + ".json"), list(entries(receiver, ids)))
     until(lambda: all(read_json(inboxes / (r + ".json")) == [] for r in RECEIVERS), "they are not taken")
     path = config(lab) / "teams/alpha/config.json"
     roster = read_json(path)

@@ -13,9 +13,9 @@ import shutil
 import signal
 import uuid
 
-from lab import Transcript, below, main, read_json, replace, until
+from lab import DEADLINE_S, Transcript, below, main, read_json, until
 from test_team import go_on, put_settings
-from test_team_files import MAKES, TEAMS, config, hold, release, transcripts
+from test_team_files import MAKES, TEAMS, config, hold, mail, release, transcripts
 from test_wire import Client
 
 STORM = int(os.environ.get("TEAM_STORM", "400"))
@@ -171,8 +171,8 @@ rule ann
     run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
     inbox = config(lab) / "teams/alpha/inboxes/ann.json"
     until(lambda: inbox.parent.is_dir() and pathlib.Path(lab.work, "begun").exists(), "ann does not work")
-    replace(inbox, json.dumps([{"from": "x", "text": "m%d" % i, "timestamp": "t", "msg_id": "q-%d" % i} for i in range(10010)]))
-    until(lambda: len(read_json(inbox) or [1] * 99) == 10, "what does not fit must stay in the file")
+    mail(inbox, [{"from": "x", "text": "m%d" % i, "timestamp": "t", "msg_id": "q-%d" % i} for i in range(10010)])
+    until(lambda: len(read_json(inbox) or [1] * 99) == 10, "what does not fit must stay in the file", 3 * DEADLINE_S)
     release(lab, "full")
     done = run.wait()
     assert done.code == 0, done
@@ -213,8 +213,8 @@ rule ann works
     until(lambda: inbox.parent.is_dir() and pathlib.Path(lab.work, "begun").exists(), "ann does not work")
     for part, left in ((0, 0), (1, 10)):  # 67,108,864 bytes: 320 entries fit, with their tags
         entries = [{"from": "x", "text": "%d " % i + "y" * 209500, "timestamp": "t", "msg_id": "b-%d-%d" % (part, i)} for i in range(165)]
-        replace(inbox, json.dumps(entries))
-        until(lambda: len(read_json(inbox)) == left, "part %d" % part)
+        mail(inbox, entries)
+        until(lambda: len(read_json(inbox)) == left, "part %d" % part, 3 * DEADLINE_S)
     release(lab, "full")
     lead = next(config(lab).glob("projects/*/%s.jsonl" % session))
     until(lambda: "messages wait there already" in lead.read_text(), "it is not refused")

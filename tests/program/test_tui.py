@@ -125,6 +125,12 @@ def leave(s):
     assert code == 0, (code, s.all())
 
 
+def leave_plain(s):
+    """When its turn has ended: the prompt is the last row again."""
+    s.until(lambda rows: [r.strip() for r in rows if r.strip()][-1] == ">")
+    leave(s)
+
+
 def a_prompt_is_answered_and_ctrl_d_leaves(lab):
     with screen(lab) as s:
         ready(s)
@@ -574,9 +580,7 @@ def without_colours_there_are_none(lab):
         s.until(">")
         s.press("hello", "enter")
         s.seen("I hear you.")
-        s.until(lambda rows: [r for r in rows if r][-1] == ">")
-        s.press("C-d", "C-d")
-        assert s.wait() == 0
+        leave_plain(s)
         assert b"\x1b" not in s.raw, s.raw
 
 

@@ -57,6 +57,12 @@ rule delegates
   call Agent {"description": "Map the sources", "prompt": "job map", "subagent_type": "Explore", "run_in_background": true}
   call Agent {"description": "Write the tour", "prompt": "job tour", "subagent_type": "general-purpose", "run_in_background": true}
   call Agent {"description": "Plan a tour", "prompt": "job plan", "subagent_type": "Plan", "run_in_background": true}
+rule team
+  agent main
+  prompt contains "make a team"
+  turn 1
+  call Agent {"description": "Read the sources", "prompt": "wait for words", "name": "ann"}
+  call Agent {"description": "Write the tests", "prompt": "job tests", "name": "bob"}
 rule maps
   prompt contains "job map"
   turn 1
@@ -95,6 +101,7 @@ rule says
 SIZES = ((80, 24), (20, 10), (200, 16), (80, 24))
 
 BASH, TASKS, ACCEPT, PLAN = ("--allowedTools=Bash",), ("--allowedTools=TaskCreate,TaskUpdate",), ("--permission-mode", "acceptEdits"), ("--permission-mode", "plan")
+TEAM = ("--settings", '{"env": {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}}')
 # name, arguments, keys (those of WAITS, and words with a dot at their end, are waited for), what it shows
 VIEWS = (
     ("history", (), ("C-r",), "hello there"),
@@ -134,6 +141,7 @@ VIEWS = (
     ("agents", BASH, ("delegate", "enter", "3 run", "C-x", "t"), "Agents: 3"),
     ("message to an agent", BASH, ("delegate", "enter", "3 run", "C-x", "t", "Agents: 3", "m", "look at the roots too"), "message:"),
     ("agent transcript", BASH, ("delegate", "enter", "3 run", "C-x", "t", "Agents: 3", "enter"), "job map"),
+    ("team members", TEAM, ("make a team", "enter", "idle", "C-x", "t", "Agents: 2"), "idle"),
     ("rows of agents", BASH, ("delegate", "enter", "3 run"), "3 agents"),
     ("chosen row of agents", BASH, ("delegate", "enter", "3 run", "down", "down"), "3 agents"),
     ("turn", TASKS, ("list the work", "enter"), "todo 1/3"),
@@ -142,7 +150,7 @@ VIEWS = (
     ("server of the project", (), (), "MCP server helper"),
     ("trust", (), (), "Do you trust"),
 )
-WAITS = ("Conversation", "Theme", "Back to before", "Agents: 3", "3 run", "todo 1/3", "more wait")
+WAITS = ("Conversation", "Theme", "Back to before", "Agents: 2", "Agents: 3", "3 run", "idle", "todo 1/3", "more wait")
 # what is written once, at each width: a command, and what its last line has
 LISTS = (
     ("/help", "? on an empty line"), ("/help cost", "/cost"), ("/keys", "?"), ("/hepl", "did you mean"), ("/status", "version"), ("/context", "Free space"),

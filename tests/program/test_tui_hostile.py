@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-from lab import main
+from lab import main, until
 from test_tui import PLAIN, leave, ready, screen
 
 # every kind once: OSC, DCS, APC, SOS, PM, CSI with questions, the end of a paste, 8-bit controls, shifts, readings from right to left
@@ -84,18 +84,29 @@ def hostile(lab):
     os.makedirs(os.path.join(config, "skills", "polish"))
     with open(os.path.join(config, "skills", "polish", "SKILL.md"), "w") as f:
         f.write("---\nname: polish\ndescription: %s\n---\nShine.\n" % json.dumps(HOSTILE))
+    for name, fields in (("agents/x.md", ("name", "description", "model", "color", "tools")), ("output-styles/x.md", ("name", "description"))):
+        os.makedirs(os.path.dirname(os.path.join(config, name)), exist_ok=True)
+        with open(os.path.join(config, name), "w") as f:
+            f.write("---\n%s---\nDo.\n" % "".join("%s: %s\n" % (field, json.dumps(HOSTILE)) for field in fields))
     with open(os.path.join(lab.work, "hook.py"), "w") as f:
         f.write("import json\nprint(json.dumps({'systemMessage': %r}))\n" % HOSTILE)
     with open(os.path.join(config, "settings.json"), "w") as f:
         json.dump({"statusLine": {"type": "command", "command": "cat bytes"},
+                   "permissions": {"allow": ["Bash(%s)" % HOSTILE]}, "outputStyle": HOSTILE,
                    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": sys.executable + " hook.py"}]}]}}, f)
     subprocess.run(["git", "init", "-q"], cwd=lab.work, check=True)
-    return json.dumps({"mcpServers": {"clerk": {"command": sys.executable, "args": [os.path.join(lab.work, "clerk.py")]}}})
+    with open(os.path.join(lab.work, ".git", "HEAD"), "w") as f:
+        f.write("ref: refs/heads/%s\n" % HOSTILE)
+    return json.dumps({"mcpServers": {"clerk": {"command": sys.executable, "args": [os.path.join(lab.work, "clerk.py")]},
+                                      "missing" + HOSTILE: {"command": "/no/such" + HOSTILE}}})
 
 
 CASES = (("answers", False), ("thinks", False), ("lists", False), ("runs", False), ("touches", True), ("asks", True), ("books", True), ("edits", True), ("plans", False), ("delegates", False))
 VIEWS = ((("C-o",), "q leaves", "q"), (("/diff", "enter"), "Changes since", "q"), (("C-x", "t"), "Agents: ", "q"), (("@fh",), "@f", "C-u"), (("/pol",), "/polish", "C-u"),
-         (("/skills", "enter"), "userSettings", "C-u"), (("/mcp", "enter"), "connected", "C-u"), (("/hooks", "enter"), "command: ", "C-u"))
+         (("/skills", "enter"), "userSettings", "C-u"), (("/mcp", "enter"), "connected", "C-u"), (("/hooks", "enter"), "command: ", "C-u"),
+         (("/context", "enter"), " tokens (", "C-u"), (("/status", "enter"), "session", "C-u"), (("/permissions", "enter"), "Bash(", "C-u"), (("/usage", "enter"), "$", "C-u"),
+         (("/agents", "enter"), "userSettings", "C-u"), (("/model", "enter"), "esc leaves", "esc"), (("/output-style", "enter"), "esc leaves", "esc"), (("/memory", "enter"), "esc leaves", "esc"),
+         (("/rewind", "enter"), "esc leaves", "esc"), (("/resume", "enter"), "esc leaves", "esc"), (("@agent-",), "@agent-", "C-u"))
 
 
 def ends(s):
@@ -103,11 +114,12 @@ def ends(s):
 
 
 def no_text_of_others_is_more_than_text(lab):
-    """In answers, thoughts, questions, output, names of files and tasks, texts of servers and hooks, the status line, titles and pastes"""
+    """In answers, thoughts, questions, output, names of files, tasks, models, agents, styles, branches and servers, rules, texts of servers and
+    hooks, the status line, titles and pastes"""
     servers = hostile(lab)
-    for plain in (False, True):
+    for plain in (True, False):  # so that there is an earlier session to resume
         args = ("--plain",) if plain else ()
-        with screen(lab, "--mcp-config", servers, "--allowedTools=mcp__clerk__book,TaskCreate", "--name", "n" + HOSTILE, *args, size=(100, 40), env={**PLAIN, "TERM_PROGRAM": "iTerm.app"}) as s:
+        with screen(lab, "--mcp-config", servers, "--allowedTools=mcp__clerk__book,TaskCreate", "--name", "n" + HOSTILE, "--model", "m" + HOSTILE, *args, size=(100, 40), env={**PLAIN, "TERM_PROGRAM": "iTerm.app"}) as s:
             s.until(">" if plain else "❯")
             for words, asks in CASES:
                 before = ends(s)
@@ -173,7 +185,7 @@ def a_suspended_editor_comes_back(lab):
         ready(s)
         s.press("words ", "C-g")
         pid = os.path.join(lab.work, "pid")
-        s.until(lambda _: os.path.exists(pid) and open(pid).read().strip() and "T" in open("/proc/%s/stat" % open(pid).read().strip()).read().split(") ")[1][:1])
+        until(lambda: open("/proc/%s/stat" % open(pid).read().strip()).read().rsplit(") ", 1)[1].startswith("T"), "the editor does not stop")
         os.kill(int(open(pid).read()), signal.SIGCONT)
         s.until("edited")
         s.press("enter")

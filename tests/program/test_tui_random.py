@@ -54,6 +54,7 @@ class Walk:
     def __init__(self, screen, seed):
         self.s, self.random, self.draft, self.trail = screen, random.Random(seed), "", []
         self.escaped = 0.0
+        self.cut = set()  # answers that libvterm may have cut
         self.quiet()
         self.waits = self.system_call()  # what it does while nothing happens
 
@@ -134,10 +135,13 @@ class Walk:
         self.s.send(self.random.choice(("\x1b[D\x05", "\x01\x05", "\x1bb\x05", "\x1b[H\x1b[F", "\x1b[1;5D\x05")))
 
     def page(self):
+        self.quiet()
+        below = re.findall(r"q(\d+)[a-f]", "\n".join(self.s.rows()))
         self.s.send("\x18t")
         self.s.until("Agents: ")
         if self.random.random() < 0.5:
             self.resize()
+            self.cut.update(map(int, below))  # libvterm cuts rows of the screen below a view
         self.s.send("q")
         self.s.until("Agents: ", gone=True)
 
@@ -156,9 +160,16 @@ class Walk:
                 break
             os.kill(self.s.pid, signal.SIGCONT)
             self.quiet()
+        began = len(self.s.raw)
         self.s.resize(columns, rows)
+        row, pushed = self.s.cursor()[0], len(self.s.above)
         os.kill(self.s.pid, signal.SIGCONT)
         self.quiet()
+        # A window with fewer rows than the live region: the terminal itself pushed the region's first rows into its scrollback, where
+        # nothing reaches them. They are as many as the region's first row is above the screen.
+        up = re.search(rb"\r(?:\x1b\[(\d+)A)?\x1b\[K", self.s.raw[began:])
+        if up and int(up[1] or 0) > row:
+            del self.s.above[pushed - (int(up[1]) - row):pushed]
 
     def resize(self):
         self.change_size(*self.random.choice(((20, 5), (30, 12), (40, 10), (60, 20), (80, 24), (110, 40), (200, 60))))
@@ -196,6 +207,9 @@ class Walk:
         assert len(tokens) == len(set(tokens)), "twice: %s" % [t for t in tokens if tokens.count(t) > 1]
         order = [(int(t[1:-1]), t[-1]) for t in tokens]
         assert order == sorted(order), order
+        for number in {n for n, _ in order} - self.cut:  # also of one that was interrupted: none is missing before another
+            letters = "".join(letter for n, letter in order if n == number)
+            assert "abcdef".startswith(letters), (number, letters)
         row, column = s.cursor()
         shown = "❯ " + self.draft.replace("\t", " ") if self.draft else "❯"
         drawn = s.rows()[row]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The same conversation in xterm.js, the terminal of VS Code, and in tmux: both wrap rows again when the window changes its size."""
+import contextlib
 import json
 import os
 import re
@@ -55,7 +56,9 @@ def a_resize_of_xterm_js_keeps_every_line_once(lab):
         leave(s)
 
 
-def a_resize_of_tmux_keeps_every_line_once(lab):
+@contextlib.contextmanager
+def inside_tmux(lab):
+    """Gives tmux(*words), and seen(text), which waits for a text in the pane or its history."""
     lab.model(SCENARIO)
     name = "cadre-" + uuid.uuid4().hex[:8]
     env = {**lab.env, "NO_COLOR": "1", "LANG": "C.UTF-8", "TERM": "screen"}
@@ -73,6 +76,48 @@ def a_resize_of_tmux_keeps_every_line_once(lab):
              'i=0; while [ $i -lt 60 ]; do printf "shell line %02d\\n" $i; i=$((i+1)); done; stty -g > before; ' + CADRE +
              '; touch over; exec cat')
         seen("? keys")
+        yield tmux, seen
+    finally:
+        subprocess.run(["tmux", "-L", name, "kill-server"], env=env, check=False, stderr=subprocess.DEVNULL)
+
+
+def resizes_of_tmux_leave_no_row_behind(lab):
+    """Wide characters at the edge; a size that tmux tells later than it has it; a region that begins in the first row of the screen"""
+    cases = ((("a" * 90, "b"), ("50",)), (("c", "d" * 90), ("45",)), (("e" + "日" * 29 + "f", "g"), ("31", "30")), (("h", "日" * 45), ("29", "31")),
+             (("i" * 90, "日" * 40, "j"), ("60", "20")), (("k" * 90, "l" * 90), ("70", "50", "20")), (("m", "n", "o"), ("110x3",)))
+    def resize(*sizes):
+        with open(tmux("display", "-p", "#{pane_tty}").strip()) as tty:
+            for size in sizes:  # tmux has the next one at once, and tells the program of it 250 ms behind the one before
+                columns, _, height = size.partition("x")
+                tmux("resize-window", "-x", columns, "-y", height or "40")
+                until(lambda: os.get_terminal_size(tty.fileno()) == (int(columns), int(height or 40)), "it was not told the size")
+
+    with inside_tmux(lab) as (tmux, seen):
+        for number, (rows, sizes) in enumerate(cases):
+            for i, row in enumerate(rows):
+                if i:
+                    tmux("send-keys", "C-j")
+                tmux("send-keys", "-l", "%d:%d%s" % (number, i, row))
+            seen("%d:%d%s" % (number, len(rows) - 1, rows[-1]))
+            resize(*sizes)
+            tmux("send-keys", "-l", "!%d" % number)  # drawn when the size has settled
+            seen("!%d" % number)
+            resize("110")
+            tmux("send-keys", "-l", "?%d" % number)
+            seen("?%d" % number)
+            text = tmux("capture-pane", "-p", "-J", "-S", "-")
+            for i in range(len(rows)):
+                assert text.count("%d:%d" % (number, i)) == 1, (rows, sizes, text[-3000:])
+            assert all(text.count("shell line %02d" % i) == 1 for i in range(60)), (sizes, text)
+            tmux("send-keys", "C-u", *["BSpace", "C-u"] * (len(rows) - 1))
+            tmux("send-keys", "-l", "/version")
+            seen("❯ /version")
+            tmux("send-keys", "Enter")  # the region is low on the screen again
+            until(lambda: "\n❯\n" in tmux("capture-pane", "-p"), "no prompt")
+
+
+def a_resize_of_tmux_keeps_every_line_once(lab):
+    with inside_tmux(lab) as (tmux, seen):
         tmux("send-keys", "lines", "Enter")
         seen("finished line 299.")
         seen("? keys")
@@ -107,8 +152,6 @@ def a_resize_of_tmux_keeps_every_line_once(lab):
         until(lambda: tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}").strip() == "00", "the terminal is not as before")
         tmux("send-keys", "-l", "typed and seen")
         seen("typed and seen")
-    finally:
-        subprocess.run(["tmux", "-L", name, "kill-server"], env=env, check=False, stderr=subprocess.DEVNULL)
 
 
 def what_is_typed_in_a_turn_is_not_in_the_answer(lab):
@@ -144,5 +187,5 @@ def marks_and_pastes_work_in_xterm_js(lab):
 
 
 if __name__ == "__main__":
-    main(a_resize_of_xterm_js_keeps_every_line_once, a_resize_of_tmux_keeps_every_line_once, what_is_typed_in_a_turn_is_not_in_the_answer,
+    main(a_resize_of_xterm_js_keeps_every_line_once, a_resize_of_tmux_keeps_every_line_once, resizes_of_tmux_leave_no_row_behind, what_is_typed_in_a_turn_is_not_in_the_answer,
          marks_and_pastes_work_in_xterm_js)

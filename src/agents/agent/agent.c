@@ -10,8 +10,6 @@
 #include "agents/agent/tree.h"
 #include "agents/worktree/worktree.h"
 
-/* ---- what happens to it -------------------------------------------------------------------------------------- */
-
 void agent_emit(void *data, const struct event *event)
 {
 	struct agent *a = data;
@@ -81,8 +79,6 @@ static void on_query_end(struct query *q, void *data)
 	a->on_turn_end(a);
 }
 
-/* ---- what its tools may use ---------------------------------------------------------------------------------- */
-
 static void env_set_cwd(struct tool_env *env, const char *path)
 {
 	struct agent *a = env->owner;
@@ -124,8 +120,6 @@ static int env_before_change(struct tool_env *env, const char *path, struct str 
 	struct file_version after = file_version_of(bytes);
 	return checkpoint_change(owner->tree->checkpoint, path, &after, err);
 }
-
-/* ---- its life ------------------------------------------------------------------------------------------------ */
 
 void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent)
 {

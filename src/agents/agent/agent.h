@@ -32,7 +32,7 @@ struct session_load;
 struct worktree;
 struct worktree_job;
 
-/* ---- how it ended (record.c) ---- */
+/* How it ended (record.c). */
 enum end_state {
 	AGENT_RUNNING,
 	AGENT_COMPLETED,

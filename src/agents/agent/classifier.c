@@ -41,8 +41,6 @@ struct classifier_question {
 	void *data;
 };
 
-/* ---- what the user said ---------------------------------------------------------------------------------------- */
-
 void recent_prompts_add(struct recent_prompts *recent, struct str text)
 {
 	struct str shown = utf8_cut(text, SAID_MAX_BYTES);
@@ -53,8 +51,6 @@ void recent_prompts_add(struct recent_prompts *recent, struct str text)
 	}
 	recent->texts[recent->count++] = xstrndup(shown.p, shown.n);
 }
-
-/* ---- the question ---------------------------------------------------------------------------------------------- */
 
 static void describe_call(struct buf *out, const struct agent *a, const struct tool_call *call)
 {
@@ -154,8 +150,6 @@ static struct classifier_question *classifier_ask(struct classifier *base, struc
 	return q;
 }
 
-/* ---- its life -------------------------------------------------------------------------------------------------- */
-
 struct classifier *classifier_new(struct services *sv)
 {
 	return &xnew(struct model_classifier, .base = { classifier_ask, classifier_cancel }, .services = sv)->base;
@@ -171,8 +165,6 @@ void classifier_free(struct classifier *base)
 		loop_run(m->services->loop);
 	free(m);
 }
-
-/* ---- when it is asked ------------------------------------------------------------------------------------------ */
 
 struct classifier_question *agent_classify(struct agent *a, struct tool_call *call, classifier_done_fn *done,
 					   void *data)

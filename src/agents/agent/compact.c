@@ -7,8 +7,6 @@
 #include "agents/agent/plan.h"
 #include "agents/agent/skill_use.h"
 
-/* ---- hooks --------------------------------------------------------------------------------------------------- */
-
 /* Their output is added to the request for the summary. */
 static void on_pre_compact_hooks(void *data, const struct hook_outcome *outcome)
 {
@@ -77,8 +75,6 @@ static bool after_compaction(struct query *q, void *data)
 	turn_hooks_start(a, &a->compact_hooks, &spec, on_session_start_hooks);
 	return true;
 }
-
-/* ---- messages behind the summary ----------------------------------------------------------------------------- */
 
 /* An empty text is left out. */
 static void add_reminder(struct transcript *out, const char *what, struct str text)

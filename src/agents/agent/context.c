@@ -19,8 +19,6 @@
 
 enum { USUAL_MAX_TOKENS = 32000, BYTES_PER_TOKEN = 4 };
 
-/* ---- context ----------------------------------------------------------------------------------------------------- */
-
 static void write_environment(struct buf *out, struct agent *a)
 {
 	struct utsname system;
@@ -108,7 +106,7 @@ static struct segment *find_instructions(struct agent_tree *t, bool managed_only
 	return segment_ref(i->text);
 }
 
-/* ---- instructions that come with the files that an agent works on ---- */
+/* Instructions that come with the files that an agent works on. */
 
 struct path_instructions {
 	struct agent *agent;
@@ -217,8 +215,6 @@ size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS
 	return n;
 }
 
-/* ---- system prompt ------------------------------------------------------------------------------------------------ */
-
 bool agent_memory_dirs(const struct agent *a, struct memory_dirs *ret_places)
 {
 	const struct agent_tree *t = a->tree;
@@ -289,7 +285,7 @@ int agent_make_prompt(struct agent *a, struct err *err)
 	return 0;
 }
 
-/* ---- its tools: deferred ones are left out of the head until a call asks for them ---------------------------------
+/* Its tools: deferred ones are left out of the head until a call asks for them
  *
  * A tool is asked for while the calls of an answer run. It is loaded when all of them are recorded, between two requests,
  * so that a fork of this answer has the head that its history was made with. */
@@ -358,8 +354,6 @@ static const char **agent_definitions(const struct agent *a, struct arena *arena
 		list[n++] = d->loaded.tools[i]->definition;
 	return list;
 }
-
-/* ---- the head of its requests ------------------------------------------------------------------------------------ */
 
 /* Switches of the environment or the settings, also for one family of models */
 static enum cache_marks cache_marks(const struct agent *a)

@@ -48,8 +48,6 @@ static struct tool_call *gate_wait_end(struct gate_wait *p)
 	return call;
 }
 
-/* ---- hooks --------------------------------------------------------------------------------------------------- */
-
 /* A rule fits a call if it would forbid it. One that cannot be understood lets the hook run. */
 static bool matches_rule(void *data, struct str rule)
 {
@@ -108,8 +106,6 @@ static void gate_apply_outcome(struct agent *a, const struct tool_call *call, co
 	else
 		agent_apply_hook_outcome(a, outcome);
 }
-
-/* ---- decisions ----------------------------------------------------------------------------------------------- */
 
 static void gate_deny(struct agent *a, struct tool_call *call, struct str reason)
 {
@@ -350,8 +346,6 @@ static void gate_decide(struct agent *a, struct tool_call *call, enum permission
 	permission_verdict_release(&v);
 }
 
-/* ---- before -------------------------------------------------------------------------------------------------- */
-
 static void gate_pre_over(struct agent *a, struct tool_call *call, bool answered, enum hook_permission said)
 {
 	static const enum permission_hint hints[] = { [HOOK_PERMISSION_ALLOW] = PERMISSION_HINT_ALLOW,
@@ -453,8 +447,6 @@ static void gate_ask(struct tool_gate *gate, struct tool_call *call)
 	gate_check(CONTAINER_OF(gate, struct agent, gate), call);
 }
 
-/* ---- after --------------------------------------------------------------------------------------------------- */
-
 static void on_post_hooks(void *data, const struct hook_outcome *outcome)
 {
 	struct gate_wait *p = data;
@@ -515,8 +507,6 @@ static void gate_after(struct tool_gate *gate, struct tool_call *call)
 	json_ki64(&w, "duration_ms", (int64_t)(loop_now_ms(a->tree->services->loop) - call->started_ms));
 	gate_run_hooks(a, call, &spec, &w, on_post_hooks);
 }
-
-/* ---- from outside -------------------------------------------------------------------------------------------- */
 
 /* A call that has not run yet ends at once; one that has waits for its hooks, which end soon. */
 void gate_cancel(struct tool_gate *gate, struct tool_call *call)

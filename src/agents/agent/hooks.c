@@ -10,8 +10,6 @@
 #include "agents/agent/tree.h"
 #include "lib/base/list.h"
 
-/* ---- files that hooks leave for shells ---------------------------------------------------------------------------- */
-
 /* Shells read them in the order of these names: what changes more often has the last word. */
 static const struct {
 	enum hook_event event;
@@ -45,8 +43,6 @@ void env_files_remove(const struct agent_tree *t)
 		(void)unlink(path_join(&a, t->env_dir, env_files[i].name));
 	(void)rmdir(t->env_dir);
 }
-
-/* ---- running them ------------------------------------------------------------------------------------------------- */
 
 enum { SET_COUNT = 2 + MOST_SKILL_HOOKS };
 
@@ -102,8 +98,6 @@ struct hook_batch *agent_run_hooks(struct agent *a, struct hook_event_spec *spec
 	return hook_run_event(t->services->hooks, spec, done, data);
 }
 
-/* ---- while a turn waits ---------------------------------------------------------------------------------------- */
-
 /* Owned by itself: a turn that is cancelled does not wait for it. */
 struct turn_hooks {
 	struct agent *agent; /* NULL: the turn is over */
@@ -139,8 +133,6 @@ void turn_hooks_drop(struct turn_hooks **slot)
 	hook_cancel((*slot)->hook_batch);
 	TAKE(*slot)->agent = NULL;
 }
-
-/* ---- without waiting ------------------------------------------------------------------------------------------- */
 
 struct async_hook {
 	struct agent_tree *tree;
@@ -207,8 +199,6 @@ void agent_tree_cancel_async_hooks(struct agent_tree *t)
 		hook_cancel(e->hook_batch);
 }
 
-/* ---- their outcome ------------------------------------------------------------------------------------------------ */
-
 void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, const struct hook_outcome *outcome)
 {
 	struct event e = { .kind = EVENT_ERROR, .agent = who };
@@ -240,8 +230,6 @@ void agent_apply_hook_outcome(struct agent *a, const struct hook_outcome *outcom
 	if (outcome->stop)
 		query_halt(&a->query, outcome->stop_reason);
 }
-
-/* ---- of its definition, and of its start and end ------------------------------------------------------------------ */
 
 /* Hooks of a project's agent run only in a folder that the user trusts; those of a plugin wait for its consent. */
 int agent_step_hooks(struct agent *a, struct err *err)
@@ -344,8 +332,6 @@ int agent_stop_hooks(struct agent *a, struct err *err)
 	return a->hook_batch ? STEP_TAKES_TIME : 0;
 }
 
-/* ---- a tool call as hooks see it ---------------------------------------------------------------------------------- */
-
 /* The path of a file tool is made absolute. */
 static void put_input(struct json_out *w, struct tool_call *call)
 {
@@ -395,8 +381,6 @@ bool tool_event_amend(struct tool_call *call, struct str json)
 	json_addf(&input, "{plan:'%.*s'}", STR_ARG(json_str(json_get(root, "plan"), &call->arena)));
 	return tool_call_set_input(call, buf_str(&input));
 }
-
-/* ---- the calls of one answer -------------------------------------------------------------------------------------- */
 
 static void put_call(struct json_out *w, const struct query *q, struct str block)
 {
@@ -457,8 +441,6 @@ bool agent_show_batch(struct agent *a)
 	turn_hooks_start(a, &a->batch_hooks, &spec, on_batch_seen);
 	return true;
 }
-
-/* ---- items of the task list --------------------------------------------------------------------------------------- */
 
 /* In the call's arena */
 struct showing {

@@ -38,7 +38,7 @@ void agent_apply_hook_outcome(struct agent *a, const struct hook_outcome *outcom
 /* Only the messages for the user */
 void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, const struct hook_outcome *outcome);
 
-/* ---- of its definition, and of its start and end ------------------------------------------------------------------ */
+/* Of its definition, and of its start and end. */
 
 /* Steps of life[] and ending[] */
 int agent_step_hooks(struct agent *a, struct err *err);
@@ -57,18 +57,18 @@ static inline int agent_check_start_hooks(struct agent *a, struct err *err) /* o
 }
 int agent_stop_hooks(struct agent *a, struct err *err);
 
-/* ---- a tool call as hooks see it: paths are absolute, and a plan that stands in its file is there ----------------- */
+/* A tool call as hooks see it: paths are absolute, and a plan that stands in its file is there. */
 
 /* Opens an object with tool_name and tool_input; the caller adds to it and closes it. */
 void tool_event_open(struct json_out *w, struct agent *a, struct tool_call *call);
 /* Sets the input from a hook, without the members that only hooks see. False: it is invalid, and the call has been answered. */
 bool tool_event_amend(struct tool_call *call, struct str json);
 
-/* ---- the calls of one answer, all done: a hook may end the turn there --------------------------------------------- */
+/* The calls of one answer, all done: a hook may end the turn there. */
 
 bool agent_show_batch(struct agent *a); /* true: query_batch_over() follows */
 
-/* ---- items of the task list, when they are made and before they count as completed -------------------------------- */
+/* Items of the task list, when they are made and before they count as completed. */
 
 /* Borrowed until return */
 struct todo_info {
@@ -82,6 +82,6 @@ typedef void todo_hooks_fn(struct tool_call *call, const char *id, struct str re
 void todo_run_hooks(struct tool_call *call, bool completed, const struct todo_info *words, todo_hooks_fn *then);
 void todo_hooks_cancel(struct tool_call *call); /* a tool's .cancel */
 
-/* ---- shell lines that hooks leave for the commands of their session (CLAUDE_ENV_FILE) ----------------------------- */
+/* Shell lines that hooks leave for the commands of their session (CLAUDE_ENV_FILE). */
 
 void env_files_remove(const struct agent_tree *t);

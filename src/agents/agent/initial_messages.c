@@ -11,8 +11,6 @@
 #include "agents/worktree/worktree.h"
 #include "core/store/load.h"
 
-/* ---- forks -------------------------------------------------------------------------------------------------------- */
-
 const char fork_placeholder_text[] = "Fork started \xe2\x80\x94 processing in background";
 
 struct segment *fork_placeholder(const char *call_id)
@@ -65,8 +63,6 @@ bool fork_is_marked(const struct transcript *t)
 	}
 	return false;
 }
-
-/* ---- the messages ------------------------------------------------------------------------------------------------- */
 
 static int add_block(struct agent *a, struct segment *block, bool meta, struct err *err)
 {
@@ -211,8 +207,6 @@ void agent_last_text(struct buf *out, const struct transcript *t)
 		return;
 	}
 }
-
-/* ---- a stored transcript ------------------------------------------------------------------------------------------- */
 
 /* An agent that has not begun gets the text with its task, or with the message that it continues with. The task of a member is
  * a message of the lead: the text stands behind it, not in it. */

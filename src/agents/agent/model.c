@@ -9,8 +9,6 @@
 #include "agents/agent/plan.h"
 #include "agents/agent/tree.h"
 
-/* ---- its own ------------------------------------------------------------------------------------------------------ */
-
 /* A limit in money holds only if every request has a price. */
 static int check_price(const struct agent *a, const char *model, struct err *err)
 {
@@ -200,8 +198,6 @@ int agent_choose_model(struct agent *a, struct err *err)
 	return check_price(a, a->model, err);
 }
 
-/* ---- of a mode ----------------------------------------------------------------------------------------------------- */
-
 static const struct head *head_now(const struct agent *a)
 {
 	return a->query.next_head ? a->query.next_head : a->query.config.head;
@@ -228,8 +224,6 @@ void agent_follow_mode(struct agent *a)
 	if (a->record)
 		a->record->model = arena_strdup(&a->record->arena, a->model);
 }
-
-/* ---- of a skill --------------------------------------------------------------------------------------------------- */
 
 static void renew_head(struct agent *a, const char *effort)
 {
@@ -298,8 +292,6 @@ const char *agent_turn_effort(struct agent *a, const char *own)
 	t->own_effort = arena_strdup(&a->arena, own);
 	return t->effort ? t->effort : own;
 }
-
-/* ---- in place of one that cannot answer --------------------------------------------------------------------------- */
 
 bool agent_fall_back(struct agent *a)
 {

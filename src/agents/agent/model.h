@@ -25,7 +25,7 @@ struct mode_model {
  * until the turn is over. */
 void agent_follow_mode(struct agent *a);
 
-/* ---- for the rest of a turn --------------------------------------------------------------------------------------- */
+/* For the rest of a turn. */
 
 /* Of an agent: what it goes back to, and what it has meanwhile */
 struct turn_model {
@@ -41,7 +41,7 @@ void agent_leave_turn_model(struct agent *a); /* the turn is over */
 /* For a new head: the effort of this turn, where its own would be this one. Keeps a copy. */
 const char *agent_turn_effort(struct agent *a, const char *own);
 
-/* ---- in place of one that cannot answer --------------------------------------------------------------------------- */
+/* In place of one that cannot answer. */
 
 struct fallback_model {
 	const char *name; /* resolved; lives as long as the tree */

@@ -36,8 +36,6 @@ static struct agent *shot_agent(const struct one_shot *q)
 	return NULL;
 }
 
-/* ---- what it may do ------------------------------------------------------------------------------------------ */
-
 static void on_ask(struct tool_gate *gate, struct tool_call *call)
 {
 	struct one_shot *q = CONTAINER_OF(gate, struct one_shot, gate);
@@ -59,8 +57,6 @@ static const char *const *copy_list(struct one_shot *q, const char *const *from)
 		list[i] = arena_strdup(&q->arena, from[i]);
 	return list;
 }
-
-/* ---- the query ----------------------------------------------------------------------------------------------- */
 
 static void on_usage(void *data, const struct usage *usage)
 {
@@ -139,8 +135,6 @@ static void open_query(struct one_shot *q, const struct one_shot_spec *spec)
 						      .data = q });
 	head_unref(head);
 }
-
-/* ---- asking ---------------------------------------------------------------------------------------------------- */
 
 static int prepare_shot(struct one_shot *q, const struct one_shot_spec *spec, struct err *err)
 {

@@ -9,8 +9,6 @@
 
 enum { MEMBER_MAX_BYTES = 2000 };
 
-/* ---- about a call ------------------------------------------------------------------------------------------------ */
-
 static struct str value_text(const struct json *v, struct arena *a)
 {
 	return json_is(v, JSON_STRING) ? json_str(v, a) : json_raw(v);
@@ -62,8 +60,6 @@ void question_refuse(const struct tool_call *call, const char *reason, struct bu
 		buf_addf(out, " They said: %s", reason);
 }
 
-/* ---- of an agent ------------------------------------------------------------------------------------------------- */
-
 /* The setting askUserQuestionTimeout; the call's state while its question is open. */
 struct question_wait {
 	struct timer timer;
@@ -74,11 +70,12 @@ static void on_time_over(struct timer *timer)
 {
 	struct tool_call *call = CONTAINER_OF(timer, struct question_wait, timer)->call;
 
+	/* First the end of the call: an answer inside the event comes too late. */
+	tool_call_fail(call,
+		       "The user did not answer in time. Take the most likely answer, and say which one you took.");
 	agent_emit(call->env->owner, &(struct event){ .kind = EVENT_QUESTION_CLOSED,
 						      .id = call->id,
 						      .text = STR("no answer came in time") });
-	tool_call_fail(call,
-		       "The user did not answer in time. Take the most likely answer, and say which one you took.");
 }
 
 void question_stop_wait(struct tool_call *call)
@@ -151,8 +148,6 @@ struct tool_call *question_find(struct agent *a, const char *call_id)
 
 enum { PLAN_MAX_BYTES = 200000 };
 
-/* ---- the mode ---------------------------------------------------------------------------------------------------- */
-
 /* A child that only inherits plan mode does not get out of it here: plan_present() says so. */
 void plan_leave(struct agent *a)
 {
@@ -165,8 +160,6 @@ void plan_leave(struct agent *a)
 	a->plan.before = PERMISSION_DEFAULT;
 	a->plan.accept_edits = false;
 }
-
-/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 const char *plan_path(struct agent *a)
 {

@@ -9,8 +9,6 @@
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 
-/* ---- how it ended ------------------------------------------------------------------------------------------------- */
-
 static const struct end_state_info words[] = {
 	[AGENT_RUNNING] = { "running", "running", "is running", false, false },
 	[AGENT_COMPLETED] = { "completed", "completed", "finished", false, true },
@@ -73,8 +71,6 @@ bool end_state_parse(struct str name, enum end_state *ret_state)
 	}
 	return false;
 }
-
-/* ---- on disk ------------------------------------------------------------------------------------------------------ */
 
 enum { LARGEST_META = 4 << 20, PAGE = 4096 };
 
@@ -203,8 +199,6 @@ int meta_write(const struct agent_record *t, struct err *err)
 		status = meta_write_over(fd, st.st_size, &text) ? 0 : file_replace(t->meta, text.p, text.n, err);
 	return status < 0 ? err_wrap(err, "the agent cannot be recorded") : 0;
 }
-
-/* ---- reading --------------------------------------------------------------------------------------------------- */
 
 static unsigned number_of(const struct json *v, unsigned least)
 {
@@ -339,8 +333,6 @@ void meta_read_all(struct agent_tree *t, bool ours, struct buf *notes)
 	agent_tree_sort_records(t);
 }
 
-/* ---- a text that waits for it ---------------------------------------------------------------------------------- */
-
 int agent_record_queue(struct agent_record *t, const struct queue_line *line, struct err *err)
 {
 	struct store *store = &t->tree->services->store;
@@ -356,8 +348,6 @@ int agent_record_queue(struct agent_record *t, const struct queue_line *line, st
 	journal_free(j);
 	return status;
 }
-
-/* ---- the end --------------------------------------------------------------------------------------------------- */
 
 void end_write(struct buf *out, const struct agent_record *t)
 {

@@ -7,8 +7,6 @@
 
 enum { DEFAULT_WAIT_MS = 30000 };
 
-/* ---- what a definition declares ---------------------------------------------------------------------------------- */
-
 struct mcp_selection *agent_own_servers(struct agent *a)
 {
 	if (a->servers)
@@ -87,8 +85,6 @@ static void join_declared(struct agent *a)
 		told = true;
 	}
 }
-
-/* ---- the step ---------------------------------------------------------------------------------------------------- */
 
 /* What the session shares is in the main agent's tools, as soon as it knows; what the definition brings is kept apart. */
 static void on_servers_up(void *data)
@@ -188,8 +184,6 @@ void servers_of_definition(struct agent *a, struct tool_set *out)
 			mcp_lease_tools(named, out);
 	}
 }
-
-/* ---- texts about them ----------------------------------------------------------------------------------------- */
 
 void servers_bring_tools(const struct agent_tree *t, const struct mcp_selection *set, struct tool_set *pool)
 {

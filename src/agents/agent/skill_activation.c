@@ -31,8 +31,6 @@ void skill_activation_free(struct skill_activation *w)
 	free(w);
 }
 
-/* ---- which are inactive -------------------------------------------------------------------------------------------------- */
-
 static bool is_active(const struct agent *a, const char *key)
 {
 	for (; a; a = a->is_fork ? a->parent : NULL)
@@ -54,8 +52,6 @@ static void activate_entry(struct touch *t, const char *key)
 	map_set(&t->news, str_from(key), t->agent);
 }
 
-/* ---- directories ------------------------------------------------------------------------------------------------- */
-
 /* From the file up to the working directory, whose own skills every agent has; above a known one all are known. */
 static void activate_nested(struct touch *t, struct catalog *r, const char *root)
 {
@@ -75,8 +71,6 @@ static void activate_nested(struct touch *t, struct catalog *r, const char *root
 	}
 }
 
-/* ---- paths ------------------------------------------------------------------------------------------------------- */
-
 static bool wants_below(const struct touch *t, const struct skill *s, const char *dir, size_t len)
 {
 	struct str path = str_from(t->path);
@@ -85,8 +79,6 @@ static bool wants_below(const struct touch *t, const struct skill *s, const char
 		return false;
 	return gitignore_covers(&s->path_rules, str_tail(path, len + 1));
 }
-
-/* ---- a touch ----------------------------------------------------------------------------------------------------- */
 
 /* Directories that the project did not write */
 static bool is_foreign(const char *below)

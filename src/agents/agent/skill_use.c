@@ -17,8 +17,6 @@ struct skill_use {
 	void *data;
 };
 
-/* ---- which there are --------------------------------------------------------------------------------------------- */
-
 /* NULL: there are none. */
 static struct catalog *refreshed_skills(struct agent_tree *t)
 {
@@ -122,8 +120,6 @@ void agent_notify_skills(struct agent *a, bool (*shows)(void *data, const struct
 	query_notice(&a->query, NULL, buf_str(&text));
 }
 
-/* ---- what it may do ---------------------------------------------------------------------------------------------- */
-
 static void emit_problem(const struct agent *a, const char *file, const char *what)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -170,8 +166,6 @@ static void register_skill_hooks(struct agent *a, const struct skill *s)
 	t->skill_hooks[t->skill_hook_count].set = set;
 	t->skill_hooks[t->skill_hook_count++].file = arena_strdup(&set->arena, s->file);
 }
-
-/* ---- one use ----------------------------------------------------------------------------------------------------- */
 
 static void on_rendered(void *data, const struct skill_text *text)
 {
@@ -251,8 +245,6 @@ struct tool_call *skill_use_question(const struct agent *a, const char *call_id)
 	return NULL;
 }
 
-/* ---- preloaded --------------------------------------------------------------------------------------------------- */
-
 struct preload {
 	struct preload_spec spec;
 	struct skill_use *use; /* NULL: none is being made ready */
@@ -330,8 +322,6 @@ void preload_stop(struct preload *p)
 	if (p->use)
 		skill_use_cancel(p->use);
 }
-
-/* ---- of a child -------------------------------------------------------------------------------------------------- */
 
 static void on_child_ready(void *data)
 {

@@ -46,7 +46,7 @@ static inline void agent_tree_reload_skills(struct agent_tree *t) /* at once */
 		catalog_refresh(t->skills.registry);
 }
 
-/* ---- preloaded --------------------------------------------------------------------------------------------------- */
+/* Preloaded. */
 
 struct preload;
 
@@ -68,7 +68,7 @@ void preload_stop(struct preload *p); /* done comes soon; NULL is allowed */
 
 int agent_preload(struct agent *a, struct err *err); /* a step of life[] */
 
-/* ---- skill_activation.c: skills that an agent gets by the files it works on ----
+/* skill_activation.c: skills that an agent gets by the files it works on
  *
  * They belong to a directory below its working directory that has .claude/skills of its own, or have `paths`. They stay
  * inactive until a tool of the agent touches a matching path; then its model gets their descriptions. Each agent activates

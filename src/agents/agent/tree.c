@@ -65,8 +65,6 @@ void agent_tree_release(struct agent_tree *t)
 	free(t->instruction_rules);
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------- */
-
 struct agent_record *agent_record_new(struct agent_tree *t, const char *id)
 {
 	struct agent_record *record = xnew(struct agent_record, .tree = t);
@@ -278,8 +276,6 @@ void agent_record_note(struct agent_record *record)
 	state_put_task(record->tree->state, &row);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
-
 void agent_tree_end(struct agent_tree *t, bool suspend)
 {
 	t->closing = t->closing || suspend;
@@ -308,8 +304,6 @@ void agent_tree_tasks_changed(struct agent_tree *t)
 	if (!timer_running(&t->tasks_timer) || !t->alive_count)
 		agent_tree_notify_tasks(t);
 }
-
-/* ---- what they cost and were denied ------------------------------------------------------------------------------ */
 
 double agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage)
 {

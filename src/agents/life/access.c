@@ -136,8 +136,6 @@ void agent_tool_limit(struct agent *a)
 	}
 }
 
-/* ---- the pool of a session ---------------------------------------------------------------------------------------- */
-
 static bool is_named(const char *rules, const char *tool)
 {
 	struct str rest = rules ? str_from(rules) : (struct str){ 0 };
@@ -231,8 +229,6 @@ static int fill_pool(struct agent_tree *t, const char *list, struct err *err)
 }
 
 static void apply_limits(struct agent *a);
-
-/* ---- tools -------------------------------------------------------------------------------------------------------- */
 
 static void take_choice(struct agent *a)
 {
@@ -387,8 +383,6 @@ void agent_tree_renew_pool(struct agent_tree *t)
 	agent_defer_tools(a);
 	agent_renew_head(a);
 }
-
-/* ---- permission --------------------------------------------------------------------------------------------------- */
 
 /* Of the main agent: what its definition says with specifiers, and its memory, come to the rules of the session. */
 static void apply_limits(struct agent *a)

@@ -16,8 +16,6 @@
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 
-/* ---- on disk and in line ----------------------------------------------------------------------------------------- */
-
 /* The record of a child is on disk before the child does anything. The file of the main agent is its session's; when that is
  * resumed, the records of its children are read. Its first turn reads them again and reports files that cannot be read. */
 static int step_record(struct agent *a, struct err *err)
@@ -67,8 +65,6 @@ static int step_leave_slot(struct agent *a, struct err *err)
 		slot_leave(&a->tree->slots, &a->query.agent_slot);
 	return 0;
 }
-
-/* ---- where it works ---------------------------------------------------------------------------------------------- */
 
 static void on_worktree(struct worktree *w, const struct err *err, void *data)
 {
@@ -295,8 +291,6 @@ static int step_leave_cwd(struct agent *a, struct err *err)
 	a->env.objects = NULL;
 	return 0;
 }
-
-/* ---- its own things ---------------------------------------------------------------------------------------------- */
 
 static unsigned turn_limit(const struct agent *a)
 {

@@ -19,14 +19,14 @@ extern const size_t life_count;
 int agent_come_up(struct agent *a, struct err *err);
 void agent_go_down(struct agent *a); /* also when it is down */
 
-/* ---- host_question.c: hosts that no list of the sandbox names ---- */
+/* host_question.c: hosts that no list of the sandbox names. */
 
 void host_questions_open(struct agent_tree *t);
 void host_questions_close(struct agent_tree *t);
 
 int agent_release_worktree(struct agent *a, struct err *err);
 
-/* ---- access.c: what an agent may use, two steps of life[], and the pool of tools that changes with the servers ---- */
+/* access.c: what an agent may use, two steps of life[], and the pool of tools that changes with the servers. */
 
 int agent_choose_tools(struct agent *a, struct err *err);
 int agent_drop_tools(struct agent *a, struct err *err);
@@ -34,7 +34,7 @@ int agent_make_permission(struct agent *a, struct err *err);
 /* The pool, and with it the main agent's tools, limits and head, as its servers are now. */
 void agent_tree_renew_pool(struct agent_tree *t);
 
-/* ---- worktree_hook.c: a working copy that a WorktreeCreate hook makes, for other version control systems or for none ----
+/* worktree_hook.c: a working copy that a WorktreeCreate hook makes, for other version control systems or for none
  *
  * It takes the place of git: only the directory of the copy is known, and only a WorktreeRemove hook removes it. A copy that
  * exists when the agent has ended is reported as kept. */
@@ -42,7 +42,7 @@ void agent_tree_renew_pool(struct agent_tree *t);
 int worktree_hook_take(struct agent *a, struct err *err);
 int worktree_hook_release(struct agent *a, struct err *err);
 
-/* ---- tree_settings.c: limits, switches and directories of a session, from options, settings and environment ---- */
+/* tree_settings.c: limits, switches and directories of a session, from options, settings and environment. */
 
 /* Before the main agent comes up; its cwd and its journal are known. session_id is borrowed. agent_tree_use_policy follows. */
 void agent_tree_configure(struct agent_tree *t, const char *session_id, const char *project_dir);

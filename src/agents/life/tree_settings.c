@@ -17,8 +17,6 @@ enum { USUAL_PATIENCE_MS = 120000 };
 enum { TASKS_DEPTH = 3 };                              /* directories of a session's tasks that are ours */
 enum { LEAST_WINDOW = 100000, MOST_WINDOW = 1000000 }; /* that the environment may set */
 
-/* ---- limits and switches ----------------------------------------------------------------------------------------- */
-
 static unsigned env_number(const struct services *sv, const char *variable, unsigned least, unsigned most,
 			   unsigned otherwise)
 {
@@ -108,8 +106,11 @@ void agent_tree_use_policy(struct agent_tree *t)
 	t->allowed_models = settings_get(p->settings, "availableModels", NULL);
 	t->main.env.envp = p->envp;
 	sandbox_use_policy(t->sandbox, sandbox_policy_new(p->settings, t->main.cwd, t->config_dir));
-	if (t->services->cage)
+	if (t->services->cage) {
 		sandbox_use_policy(t->services->cage, sandbox_policy_new(p->settings, t->main.cwd, t->config_dir));
+		t->main.env.permission = &t->main.permission; /* its rules hold for servers that start before it */
+		sandbox_serve_under(t->services->cage, &t->main.env, false);
+	}
 	t->no_shell = t->main.env.no_shell = sandbox_refusal(t->sandbox);
 	t->tool_settings = (struct tool_settings){
 		.shell = settings_cstr(p->settings, "defaultShell", t->arena, NULL),
@@ -133,8 +134,6 @@ void agent_tree_use_policy(struct agent_tree *t)
 	if (t->main.query.config.loop)
 		agent_renew_head(&t->main); /* rules decide which tools are offered */
 }
-
-/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 /* Inside the project, or in the configuration directory: a setting of the project must not lead elsewhere. */
 static const char *find_plans(struct agent_tree *t)
@@ -209,7 +208,7 @@ void agent_tree_warn_sandbox(struct agent_tree *t)
 			 why);
 	if (warning)
 		buf_addf(&t->main.notes, "%s\n", warning);
-	for (const char *const *note = p->enabled ? p->notes : NULL; note && *note; note++)
+	for (const char *const *note = p->enabled || p->hooks || p->servers ? p->notes : NULL; note && *note; note++)
 		buf_addf(&t->main.notes, "%s\n", *note);
 }
 
@@ -226,6 +225,8 @@ const char *agent_tree_sandbox_word(struct agent_tree *t)
 void agent_tree_remove_dirs(struct agent_tree *t)
 {
 	host_questions_close(t);
+	if (t->services->cage)
+		sandbox_serve_under(t->services->cage, &t->main.env, true);
 	sandbox_free(TAKE(t->sandbox));
 	env_files_remove(t);
 	char *path = arena_strdup(t->arena, t->tasks_dir);

@@ -8,8 +8,6 @@
 #include "lib/git/git_head.h"
 #include "agents/agent/hooks.h"
 
-/* ---- the path ------------------------------------------------------------------------------------------------ */
-
 /* May an agent work in this directory? root: the checkout that it must stay out of. *ret_path: links resolved. */
 static int worktree_hook_check(struct arena *a, const char *path, const char *root, const char **ret_path,
 			       struct err *err)
@@ -41,8 +39,6 @@ static int worktree_hook_check(struct arena *a, const char *path, const char *ro
 	*ret_path = arena_strdup(a, real);
 	return 0;
 }
-
-/* ---- the beginning --------------------------------------------------------------------------------------------- */
 
 static int adopt_directory(struct agent *a, const char *path, struct err *err)
 {
@@ -109,8 +105,6 @@ int worktree_hook_take(struct agent *a, struct err *err)
 			     : err_set(err, ERR_NOT_FOUND,
 				       "its worktree is gone, and so is the WorktreeCreate hook that made it");
 }
-
-/* ---- the end --------------------------------------------------------------------------------------------------- */
 
 static void leave_directory(struct agent *a)
 {

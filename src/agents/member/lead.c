@@ -65,8 +65,6 @@ static struct lead *lead_of(const struct agent_tree *t)
 	return t->lead ? CONTAINER_OF(t->lead, struct lead, info) : NULL;
 }
 
-/* ---- joining ------------------------------------------------------------------------------------------------------- */
-
 static void lead_prepare_process(const struct lead *l, const struct options *o)
 {
 	AUTO_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -125,8 +123,6 @@ int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 	return 0;
 }
 
-/* ---- mail ---------------------------------------------------------------------------------------------------------------- */
-
 /* Before its first turn, or while its earlier turns are being loaded, nothing can be added to its transcript. */
 static bool can_take_mail(const struct lead *l)
 {
@@ -173,8 +169,6 @@ static void take_waiting(struct lead *l)
 			take_mail(l, root);
 	}
 }
-
-/* ---- what the lead says ------------------------------------------------------------------------------------------------ */
 
 static struct lead_call *take_call(struct lead *l, const struct json *line)
 {
@@ -377,8 +371,6 @@ void lead_open(struct agent_tree *t, const struct lead_callbacks *callbacks)
 		l->to.resume(l->to.data);
 }
 
-/* ---- its state ------------------------------------------------------------------------------------------------------------ */
-
 static void lead_leave(struct lead *l)
 {
 	if (l->leaving)
@@ -457,8 +449,6 @@ void lead_step(struct agent_tree *t, bool working)
 		timer_stop(t->services->loop, &l->alone);
 	}
 }
-
-/* ---- what it asks of the lead ------------------------------------------------------------------------------------------------ */
 
 bool lead_ask(struct agent_tree *t, const struct event *e)
 {
@@ -544,8 +534,6 @@ void lead_assign(const struct agent_tree *t, const char *owner, const struct tod
 		   "{type:'assign', owner:'%s', id:'%s', subject:'%s', description:'%s', change:'%s'}", owner, task->id,
 		   task->subject, task->description ? task->description : "", change);
 }
-
-/* ---- the end ---------------------------------------------------------------------------------------------------------------- */
 
 void lead_dismiss(struct agent_tree *t)
 {

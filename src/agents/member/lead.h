@@ -5,14 +5,14 @@
 #include "agents/team/team.h"
 #include "core/store/line_link.h"
 
-/* ---- lead_join.c ----------------------------------------------------------------------------------------------------- */
+/* lead_join.c */
 
 /* The lead's process answers, and its environment is this process's own. *ret_worktree: where it works; NULL: where it is. */
 int lead_dial(const struct options *o, int *ret_fd, struct worktree **ret_worktree, struct err *err);
 
 void lead_close_pane(void); /* its lead is gone: its tmux pane is to end with this process */
 
-/* ---- lead.c ---------------------------------------------------------------------------------------------------------- */
+/* lead.c */
 
 struct lead_callbacks {
 	void (*prompt)(void *data, struct str text); /* its task */

@@ -73,7 +73,7 @@ static char *memory_snapshot_dir(struct arena *a, const struct agent_definition 
 	return memory_path_of(a, path_join(a, places->project_dir, ".claude/agent-memory-snapshots"), d);
 }
 
-/* ---- snapshots: user memory that travels with a project ---- */
+/* Snapshots: user memory that travels with a project. */
 
 /* A member that is a short text, or NULL. */
 static const char *read_member(struct arena *a, const char *path, const char *member)
@@ -160,8 +160,6 @@ int agent_memory_save_snapshot(const struct agent_definition *d, const struct me
 		status = write_member(snapshot, "snapshot.json", "updatedAt", now, err);
 	return status < 0 ? status : write_member(memory, ".snapshot-synced.json", "syncedFrom", now, err);
 }
-
-/* ---- preparing and the prompt ---- */
 
 int agent_memory_prepare(const struct agent_definition *d, const struct memory_dirs *places, struct err *err)
 {

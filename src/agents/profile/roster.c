@@ -12,8 +12,6 @@ struct roster {
 	size_t count;
 };
 
-/* ---- who is in it ------------------------------------------------------------------------------------------------ */
-
 bool roster_has(const struct catalog *r, const struct agent_definition *d, const struct roster_spec *spec)
 {
 	bool listed = !spec->only.p;
@@ -31,8 +29,6 @@ bool roster_has(const struct catalog *r, const struct agent_definition *d, const
 	}
 	return true;
 }
-
-/* ---- one line ---------------------------------------------------------------------------------------------------- */
 
 static void add_names(struct buf *out, const char *before, const struct name_list *list)
 {
@@ -88,8 +84,6 @@ static struct str tail_of(struct arena *a, const struct agent_definition *d, boo
 	buf_addch(&text, ')');
 	return arena_str(a, buf_str(&text));
 }
-
-/* ---- within the budget ------------------------------------------------------------------------------------------- */
 
 static void add_lines(struct buf *out, const struct roster *l, size_t room)
 {

@@ -37,8 +37,6 @@ enum step query_set_state(struct query *q, enum query_state to)
 	return STEP_AGAIN;
 }
 
-/* ---- facts --------------------------------------------------------------------------------------------------- */
-
 static void on_granted(struct governor_slot *slot)
 {
 	query_kick(CONTAINER_OF(slot, struct query, slot));
@@ -96,8 +94,6 @@ static void on_model_event(void *data, struct str json)
 
 static const struct answer_sink sink = { on_block, on_delta, on_model_event };
 
-/* ---- ends ---------------------------------------------------------------------------------------------------- */
-
 void query_give_up(struct query *q, enum query_end end, const char *fmt, ...)
 {
 	if (q->state == QUERY_ENDING)
@@ -122,8 +118,6 @@ static enum step query_give_up_disk(struct query *q, const struct err *err)
 	query_give_up(q, QUERY_DISK_ERROR, "%s", err->text);
 	return STEP_AGAIN;
 }
-
-/* ---- messages of the user's side ----------------------------------------------------------------------------- */
 
 int query_add_line(struct query *q, const struct user_line *line, struct err *err)
 {
@@ -160,8 +154,6 @@ static void drop_notices(struct query *q, uint32_t count)
 	else
 		free(TAKE(q->notices));
 }
-
-/* ---- the steps ----------------------------------------------------------------------------------------------- */
 
 enum { MAIL_BATCH = 100000 }; /* bytes of mail in one request */
 
@@ -451,8 +443,6 @@ static void on_kick(struct kick *kick)
 	while (steps[q->state] && steps[q->state](q) == STEP_AGAIN)
 		;
 }
-
-/* ---- from outside -------------------------------------------------------------------------------------------- */
 
 void query_init(struct query *q, const struct query_config *config)
 {

@@ -7,8 +7,6 @@
 
 enum { DEFAULT_PARALLEL = 10 };
 
-/* ---- calls of the answer ------------------------------------------------------------------------------------------ */
-
 static void on_call_done(struct tool_call *call)
 {
 	struct query_call *c = call->owner;
@@ -161,8 +159,6 @@ void calls_settle(struct query *q)
 	q->calls = NULL;
 	q->call_count = q->call_cap = 0;
 }
-
-/* ---- blocks of the answer ----------------------------------------------------------------------------------------- */
 
 static struct answer_ids answer_ids_of(const struct query *q)
 {

@@ -14,7 +14,7 @@
 enum { MOST_FAILURES = 3 };                 /* in a row: then only the server or the user can cause one */
 enum { FEW_ANSWERS = 3, MOST_REFILLS = 3 }; /* a turn that fills the context at once, each time: only the user can */
 
-/* ---- size of the conversation: the server's count of the last answer, and an estimate of later additions --------- */
+/* Size of the conversation: the server's count of the last answer, and an estimate of later additions. */
 
 enum { BEFORE_PERCENT = 95, ADDED_PERCENT = 60, LEAST_CUT_WINDOW = 2048 }; /* of a prompt that the server has cut */
 enum { BYTES_PER_TOKEN = 4 };                                              /* of English and code */
@@ -109,7 +109,7 @@ static bool context_is_full(const struct query *q)
 	return q->measured.tokens + (int64_t)(added / BYTES_PER_TOKEN) >= limit && context_tokens(q) >= limit;
 }
 
-/* ---- the conversation in a summary request ------------------------------------------------------------------------
+/* The conversation in a summary request
  *
  *     shortness 0    unchanged: most of it is in the server's cache
  *     shortness 1    long results are truncated, media are left out: for a request that was too long
@@ -194,8 +194,6 @@ void compact_history(struct transcript *t, unsigned shortness, struct str instru
 	transcript_add(out, ROLE_USER, segment_text(buf_str(&text)));
 }
 
-/* ---- when ---------------------------------------------------------------------------------------------------- */
-
 bool query_can_compact(const struct query *q)
 {
 	const struct transcript *t = &q->transcript;
@@ -268,8 +266,6 @@ static void emit_compact_event(struct query *q, enum event_kind kind, const char
 					       .duration_ms = loop_now_ms(q->config.loop) - c->started_ms } });
 }
 
-/* ---- how it ends --------------------------------------------------------------------------------------------- */
-
 /* Continues the turn without compaction if possible. */
 static enum step compact_give_up(struct query *q, enum query_end end)
 {
@@ -300,8 +296,6 @@ enum step compact_failed(struct query *q, const struct failure *f)
 		q->failure = *f;
 	return compact_give_up(q, QUERY_MODEL_ERROR);
 }
-
-/* ---- the conversation from now on ---------------------------------------------------------------------------- */
 
 static void make_conversation(struct query *q, struct transcript *out)
 {
@@ -373,8 +367,6 @@ static enum step take_summary(struct query *q)
 	return query_set_state(q, QUERY_COMPACT);
 }
 
-/* ---- the request --------------------------------------------------------------------------------------------- */
-
 static enum step compact_answered(struct query *q)
 {
 	struct compaction *c = q->compaction;
@@ -429,8 +421,6 @@ enum step compact_stream(struct query *q)
 	return query_set_state(q, QUERY_COMPACT);
 }
 
-/* ---- the steps ----------------------------------------------------------------------------------------------- */
-
 enum step step_compact(struct query *q)
 {
 	struct compaction *c = q->compaction;
@@ -467,8 +457,6 @@ enum step step_compact(struct query *q)
 	}
 	return STEP_WAIT;
 }
-
-/* ---- from outside -------------------------------------------------------------------------------------------- */
 
 void query_compact(struct query *q, struct str instructions)
 {

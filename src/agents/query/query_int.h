@@ -51,7 +51,7 @@ enum step step_backoff(struct query *q);
 enum step query_try_again(struct query *q); /* it failed and its answer is discarded */
 void query_leave_governor(struct query *q); /* it is over */
 
-/* ---- query_compact.c */
+/* query_compact.c */
 enum { MOST_SHORTNESS = 2 };
 /* Writes the conversation of t, shortened according to shortness, and the request for a summary to *out, which must be
  * empty. Packs t. */

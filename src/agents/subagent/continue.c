@@ -7,8 +7,6 @@
 #include "agents/agent/record.h"
 #include "lib/base/crash.h"
 
-/* ---- what it was born under --------------------------------------------------------------------------------------- */
-
 void limits_note(struct agent_record *t, const struct agent *parent)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -70,8 +68,6 @@ static int limits_restore(struct agent_record *t, const struct agent *parent, st
 	return 0;
 }
 
-/* ---- with a message ----------------------------------------------------------------------------------------------- */
-
 /* Takes limits and d. Its first step reads its transcript. */
 static struct agent *start_child(struct agent_record *record, struct agent *parent, const struct limits *limits,
 				 struct agent_definition *d, struct str message, struct tool_call *call)
@@ -103,6 +99,29 @@ static int find_parent(const struct agent_record *record, struct agent **ret_par
 			       a->record->id, record->id, a->lived ? "end" : "start");
 	*ret_parent = parent ? parent : &record->tree->main;
 	return 0;
+}
+
+int agent_may_continue(const struct agent *by, struct agent_record *record, struct err *err)
+{
+	struct agent *parent;
+	struct limits limits;
+
+	if (!by->parent || record->live)
+		return 0;
+	if (find_parent(record, &parent, err) < 0 || limits_restore(record, parent, &limits, err) < 0)
+		return -(int)err->kind;
+	const struct permission_line *gone = &limits.gone;
+	/* One of the same type has the same rules by its definition, and a worktree of its own if it had one. */
+	bool alike =
+		!by->is_fork && !strcmp(record->type, by->record->type) && (!by->permission.write_root || record->base);
+	bool covers = permission_line_covers(gone->count ? &gone->list[gone->count - 1] : &parent->permission,
+					     &by->permission, alike);
+	permission_line_release(&limits.gone);
+	return covers ? 0
+		      : err_set(err, ERR_DENIED,
+				"agent %s has ended, and does not continue for you: it may do what you may not. Report to "
+				"the agent that started you what is to be done.",
+				record->id);
 }
 
 static int definition_of(const struct agent_record *record, const struct agent *parent, struct agent_definition **ret,
@@ -188,8 +207,6 @@ int agent_continue(struct agent_record *record, struct str message, struct tool_
 	(void)start_child(record, parent, &limits, d, message, call);
 	return 0;
 }
-
-/* ---- after a crash ----------------------------------------------------------------------------------------------- */
 
 /* Of a child that an earlier process left: continues it, or reports its end. Takes call, which may be NULL. */
 static int resume_child(struct agent_record *record, struct agent *parent, struct tool_call *call,
@@ -311,8 +328,6 @@ void agent_tree_restore(struct agent *parent, const struct map *delivered)
 	}
 }
 
-/* ---- while it runs ----------------------------------------------------------------------------------------------- */
-
 void agent_stop(struct agent_record *record, bool by_user)
 {
 	bool in_pane = record->member && record->tree->team_ops && record->member->in_pane &&
@@ -348,8 +363,6 @@ bool agent_to_background(struct agent *a)
 	agent_tree_tasks_changed(a->tree);
 	return true;
 }
-
-/* ---- a message to one that runs ----------------------------------------------------------------------------------- */
 
 static void write_message(struct buf *out, const char *from, struct str text, const char *note)
 {

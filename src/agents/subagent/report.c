@@ -38,8 +38,6 @@ const char *report_verdict(struct str text)
 	return found;
 }
 
-/* ---- the report itself ------------------------------------------------------------------------------------------- */
-
 void text_add_marked(struct buf *out, struct str text)
 {
 	static const char tags[] = "system-reminder|task-notification|result>|usage>|fork-boilerplate|teammate-message|"
@@ -94,8 +92,6 @@ static void add_notes(struct buf *out, const struct agent_record *t, struct str 
 			buf_addf(out, "NOTE: " STR_FMT "\n", STR_ARG(line));
 	}
 }
-
-/* ---- a call that waited ------------------------------------------------------------------------------------------ */
 
 static void put_completed(struct buf *out, const struct agent_record *t)
 {
@@ -157,8 +153,6 @@ void report_completed(struct tool_call *call, const struct agent_record *t, stru
 	put_completed(&call->result_json, t);
 	tool_call_end(call, end_state_info(t->state)->is_error);
 }
-
-/* ---- in the background ------------------------------------------------------------------------------------------- */
 
 void report_launched(struct tool_call *call, const struct agent_record *t)
 {

@@ -255,8 +255,6 @@ bool agent_needs_history(const struct agent *parent, const char *type)
 	return is_fork(parent, &request) || (e && e->definition->fork_context);
 }
 
-/* ---- for a skill --------------------------------------------------------------------------------------------------- */
-
 void skill_use_fork(struct agent *a, const struct skill *skill, struct str text, struct tool_call *call)
 {
 	AUTO_BUF struct buf description = { 0 };

@@ -70,10 +70,9 @@ static int sync_lines(struct agent *a, struct err *err)
 	return STEP_TAKES_TIME;
 }
 
-static const struct end_step ending[] = {
-	{ "stop hooks", agent_stop_hooks },     { "processes", end_processes }, { "sync", sync_lines },
-	{ "worktree", agent_release_worktree }, { "record", record_end },
-};
+typedef int end_step_fn(struct agent *a, struct err *err);
+static end_step_fn *const ending[] = { agent_stop_hooks, end_processes, sync_lines, agent_release_worktree,
+				       record_end };
 static const size_t ending_count = COUNT_OF(ending);
 
 /* Start and stop hooks of a run are pairs: the end of the member itself does not run them again. */
@@ -83,14 +82,8 @@ static int pause_team(struct agent *a, struct err *err)
 	return a->end == AGENT_COMPLETED ? a->tree->team_ops->run_over(a, err) : 0;
 }
 
-static const struct end_step pausing[] = {
-	{ "stop hooks", agent_stop_hooks },
-	{ "team", pause_team },
-	{ "record", record_end },
-};
+static end_step_fn *const pausing[] = { agent_stop_hooks, pause_team, record_end };
 static const size_t pausing_count = COUNT_OF(pausing);
-
-/* ---- the report to the parent ------------------------------------------------------------------------------------ */
 
 /* For observers, whether or not a call waited */
 static void announce_end(struct agent_record *t)
@@ -164,8 +157,6 @@ static void on_kick(struct kick *kick);
 static void on_hooks_late(struct timer *timer);
 static void on_patience_over(struct timer *timer);
 
-/* ---- facts --------------------------------------------------------------------------------------------------- */
-
 static void on_turn_end(struct agent *a)
 {
 	a->turn_over = true;
@@ -176,8 +167,6 @@ static void on_notice(struct agent *a)
 {
 	agent_kick(a);
 }
-
-/* ---- making and freeing ---------------------------------------------------------------------------------------- */
 
 struct agent *subagent_new(struct agent *parent, struct agent_record *record, struct agent_definition *definition)
 {
@@ -210,8 +199,6 @@ struct agent *subagent_new(struct agent *parent, struct agent_record *record, st
 	t->alive_count++;
 	return a;
 }
-
-/* ---- phases ------------------------------------------------------------------------------------------------------ */
 
 /* Of one in the background: its call is over, and it is not yet. */
 void subagent_launched(struct agent *a)
@@ -398,8 +385,6 @@ static void step_rests(struct agent *a)
 	}
 }
 
-/* ---- a member between two runs ------------------------------------------------------------------------------------ */
-
 static void begin_wait(struct agent *a)
 {
 	a->pausing = false;
@@ -448,6 +433,8 @@ static void step_waits(struct agent *a)
 		a->tree->team_ops->works(a);
 		agent_tree_tasks_changed(a->tree);
 	} else if (!a->waking && (a->park_asked || a->suspend_asked)) {
+		if (a->children)
+			return; /* one that had ended got a message: no child outlives its parent */
 		a->tree->idle_count--;
 		begin_teardown(a, AGENT_IDLE);
 		return;
@@ -470,7 +457,7 @@ static void step_ends(struct agent *a)
 	if (a->children)
 		return; /* no child outlives its parent */
 	while (a->step < (a->pausing ? pausing_count : ending_count)) {
-		if (!run_step(a, (a->pausing ? pausing : ending)[a->step].run, &err)) {
+		if (!run_step(a, (a->pausing ? pausing : ending)[a->step], &err)) {
 			limit_hooks(a);
 			return;
 		}

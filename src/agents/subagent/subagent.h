@@ -37,6 +37,8 @@ bool agent_needs_history(const struct agent *parent, const char *type);
  * in the background. max_turns: 0: as before. -ERR_NOT_FOUND, -ERR_BUSY (it runs), -ERR_DENIED (the user stopped it), -ERR_IO. */
 int agent_continue(struct agent_record *record, struct str message, struct tool_call *call, bool background,
 		   int64_t max_turns, struct err *err);
+/* A child that has ended acts for the agent that continues it: it must live under all limits of that one. -ERR_DENIED: it does not. */
+int agent_may_continue(const struct agent *by, struct agent_record *record, struct err *err);
 /* A member that is not in memory works on what waits in its transcript. Failures as above. */
 static inline int agent_wake(struct agent_record *record, struct err *err)
 {
@@ -88,12 +90,7 @@ void agent_record_notify(struct agent_record *t, struct agent *parent,
 struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why);
 void agent_resume(struct agent_record *record, struct agent *parent, struct tool_call *call);
 
-struct end_step {
-	const char *name;
-	int (*run)(struct agent *a, struct err *err);
-};
-
-/* ---- foreground or background? The one function that decides ------------------------------------------------------ */
+/* Foreground or background? The one function that decides. */
 
 struct placement {
 	bool disabled;    /* CLAUDE_CODE_DISABLE_BACKGROUND_TASKS */
@@ -108,7 +105,7 @@ struct placement {
 
 bool placement_background(const struct placement *p);
 
-/* ---- limits that a child inherits stay for its life ----------------------------------------------------------- */
+/* Limits that a child inherits stay for its life. */
 
 /* Of a new child of parent: into its record, for its meta file. A child of the main agent has no limits but its own. */
 void limits_note(struct agent_record *t, const struct agent *parent);
@@ -118,7 +115,7 @@ struct limits {
 	const char *root;            /* where the child began, in the record's arena; NULL: where its parent is */
 };
 
-/* ---- a message from one agent to another that runs. It is on disk before the sender gets its result ------------ */
+/* A message from one agent to another that runs. It is on disk before the sender gets its result. */
 
 /* from: name or id of the sender, NULL: the user; id: of the message. Failures: -ERR_BUSY, it is about to end; -ERR_IO. */
 int agent_message(struct agent *to, const char *from, const char *id, struct str text, struct err *err);

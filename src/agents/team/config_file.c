@@ -12,8 +12,6 @@
 
 enum { LONGEST_PROMPT = 4000 };
 
-/* ---- the text of config.json --------------------------------------------------------------------------------------- */
-
 static void put_member(struct json_out *w, const struct team *t, const struct agent_record *r)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -57,8 +55,6 @@ void config_write(const struct team *t, bool alive, struct buf *out)
 	json_putf(&w, "]}");
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------------- */
-
 int team_place_write(const struct team_place *p, const char *below, struct str text, struct err *err)
 {
 	AUTO_FILE_AT struct file_at at = { 0 };
@@ -98,8 +94,6 @@ struct timespec config_time(const struct team_place *p)
 
 	return lstat(path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
 }
-
-/* ---- a team of another session ----------------------------------------------------------------------------------------- */
 
 void team_files_remove(const char *config_dir, const char *kind, const char *name)
 {

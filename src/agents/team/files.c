@@ -67,8 +67,6 @@ struct team_files {
 	struct mirror *mirror;   /* setting mirrorInboxes; NULL: off */
 };
 
-/* ---- on the thread --------------------------------------------------------------------------------------------------- */
-
 static void work_config(struct job *j)
 {
 	struct team_files *f = j->files;
@@ -195,8 +193,6 @@ static void on_thread(uv_work_t *work)
 
 	kinds[j->kind](j);
 }
-
-/* ---- on the loop ------------------------------------------------------------------------------------------------------- */
 
 static void files_step(struct team_files *f);
 static void check_config(struct team_files *f);
@@ -579,8 +575,6 @@ struct team_files *team_files_new(struct team *t)
 		f->mirror = mirror_new(t, on_mirror, f);
 	return f;
 }
-
-/* ---- the end ----------------------------------------------------------------------------------------------------------- */
 
 /* The last text of config.json. A lock that another program holds is waited for by the change queue. */
 struct last_config {

@@ -21,8 +21,6 @@ void mail_id(const struct agent_tree *t, const char *call_id, const char *receiv
 	snprintf(out, UUID_LEN + 1, "%.8s-%.4s-5%.3s-8%.3s-%.12s", h, h + 8, h + 13, h + 17, h + 20);
 }
 
-/* ---- what a model sees -------------------------------------------------------------------------------------------- */
-
 void mail_add_attribute(struct buf *out, const char *name, struct str value)
 {
 	buf_addf(out, " %s=\"", name);
@@ -67,8 +65,6 @@ void mail_summary(struct buf *out, struct str text)
 	line = utf8_cut(str_trim(str_cut(&line, '\n')), LONGEST_SUMMARY);
 	buf_add(out, line.p, line.n);
 }
-
-/* ---- on its way ---------------------------------------------------------------------------------------------------- */
 
 void mail_learn_ids(const char *path, struct map *ids)
 {

@@ -26,8 +26,6 @@ enum { START_MS = 60000, END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100, OL
 static void on_process_gone(uv_poll_t *poll, int status, int events);
 static void on_pane_killed(struct child *c, int status);
 
-/* ---- where a member lives ------------------------------------------------------------------------------------------- */
-
 /* Another process gets the options and the settings. What else limits the main agent (its definition, a skill, an answer, hooks of the
  * host) it cannot be given. */
 static bool has_limits_of_its_own(const struct agent_tree *t)
@@ -141,8 +139,6 @@ void pane_emit(struct pane *p, enum event_kind kind)
 	agent_record_note(r);
 	agent_tree_tasks_changed(r->tree);
 }
-
-/* ---- started ------------------------------------------------------------------------------------------------------------ */
 
 static void pane_answer_call(struct pane *p)
 {
@@ -438,8 +434,6 @@ bool pane_restore(struct agent_record *r)
 	pane_start(p);
 	return true;
 }
-
-/* ---- the end of a process ------------------------------------------------------------------------------------------------ */
 
 static void on_pane_killed(struct child *c, int status)
 {

@@ -6,7 +6,7 @@
 #include "agents/worktree/worktree.h"
 #include "core/store/line_link.h"
 
-/* ---- pane.c: the lead's side, processes ----------------------------------------------------------------------------- */
+/* pane.c: the lead's side, processes. */
 
 enum pane_state { PANE_STARTS, PANE_RUNS, PANE_ENDS, PANE_OVER };
 
@@ -87,14 +87,14 @@ void pane_kick_session(const struct pane *p);
 bool pane_end_all(struct agent_tree *t); /* suspended; true: some are still there */
 void pane_free_all(struct agent_tree *t);
 
-/* ---- pane_worktree.c ------------------------------------------------------------------------------------------------- */
+/* pane_worktree.c */
 
 /* Why a new member must live in this process, by the isolation that its call or its definition wants; NULL: it need not. */
 const char *pane_isolation(struct agent_record *r);
 void pane_take_worktree(struct pane *p);    /* if it wants one; p->job until it has it */
 void pane_release_worktree(struct pane *p); /* if it has one, and no process */
 
-/* ---- pane_tmux.c: commands of tmux; one at a time for a pane, what it says is in p->said ------------------------------ */
+/* pane_tmux.c: commands of tmux; one at a time for a pane, what it says is in p->said. */
 
 typedef void tmux_done_fn(struct child *c, int status); /* child_data(): the pane */
 bool tmux_is_there(void);
@@ -107,7 +107,7 @@ int tmux_dress_pane(struct pane *p, tmux_done_fn *done, struct err *err);
 /* A pane that shows a dead process (remain-on-exit); tmux itself compares whose it is. */
 void tmux_kill_pane(struct pane *p, int64_t pid, tmux_done_fn *done);
 
-/* ---- pane_mail.c: what waits for a member ------------------------------------------------------------------------------ */
+/* pane_mail.c: what waits for a member. */
 
 void pane_send_mailbox(struct pane *p); /* it is up: from the beginning */
 int pane_put(struct agent_record *to, const struct mail *m, struct err *err);
@@ -123,7 +123,7 @@ void pane_post_decision(struct agent_record *to, const char *id, struct str deci
  * not begun. */
 int pane_move_here(struct agent_record *r, const struct session_load *l, struct err *err);
 
-/* ---- pane_lead.c: the lead's side, words ------------------------------------------------------------------------------ */
+/* pane_lead.c: the lead's side, words. */
 
 int pane_listen(struct panes *all, struct err *err);
 void pane_stop_listening(struct panes *all);

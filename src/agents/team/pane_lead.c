@@ -15,8 +15,6 @@ enum { MOST_GUESTS = 64, MOST_MEMBER_ASKS = 32 };
 
 extern char **environ;
 
-/* ---- its environment -------------------------------------------------------------------------------------------------- */
-
 static bool is_handed_over(const struct agent_tree *t, struct str name)
 {
 	static const char families[] = "ANTHROPIC_|CLAUDE_|CADRE_|AWS_|GOOGLE_|OPENAI_|LC_|XDG_";
@@ -60,8 +58,6 @@ static void send_environment(struct pane *p)
 	json_close(&w);
 	link_send(&p->link, buf_str(&line));
 }
-
-/* ---- its state -------------------------------------------------------------------------------------------------------- */
 
 static void on_state(struct pane *p, const struct json *line)
 {
@@ -126,8 +122,6 @@ static void on_waiting(struct pane *p, const struct json *line)
 		p->record->tree->on_idle(p->record->tree);
 }
 
-/* ---- its calls ---------------------------------------------------------------------------------------------------------- */
-
 struct remote_call {
 	struct remote_call *next, **prev; /* in pane->calls */
 	struct tool_env env;
@@ -182,8 +176,6 @@ void pane_approve_plan(struct agent_record *to, bool approve)
 		link_sendf(&p->link, "{type:'plan', approve:!!%d, mode:'%s'}", approve,
 			   permission_mode_name(permission_mode(&to->tree->main.permission)));
 }
-
-/* ---- its questions -------------------------------------------------------------------------------------------------------- */
 
 static void send_decision(struct pane *p, const char *id, struct str decision)
 {
@@ -295,8 +287,6 @@ void pane_tell_rule(struct agent_tree *t, const char *rule)
 	for (struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next)
 		link_sendf(&p->link, "{type:'rule', rule:'%s'}", rule);
 }
-
-/* ---- the connection ---------------------------------------------------------------------------------------------------------- */
 
 struct pane_guest {
 	struct pane_guest *next, **prev;

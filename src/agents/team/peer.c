@@ -40,8 +40,6 @@ static const char *mode_class(const struct agent_tree *t)
 	return permission_mode(&t->main.permission) == PERMISSION_BYPASS ? "bypass" : "prompting";
 }
 
-/* ---- to another session ---------------------------------------------------------------------------------------------- */
-
 struct peer_post {
 	uv_work_t work;
 	struct tool_call *call;
@@ -160,8 +158,6 @@ bool peer_send(struct tool_call *call)
 	return true;
 }
 
-/* ---- from another session ----------------------------------------------------------------------------------------------- */
-
 bool peer_is_wanted(const struct agent_tree *t)
 {
 	const struct services *sv = t->services;
@@ -249,8 +245,6 @@ enum peer_fate peer_receive(struct agent_tree *t, struct peer_box *box, struct s
 	agent_notice(&t->main, id, buf_str(&text));
 	return PEER_TAKEN;
 }
-
-/* ---- who lives ----------------------------------------------------------------------------------------------------------- */
 
 int peer_register(struct agent_tree *t, const char *address, bool busy, struct err *err)
 {

@@ -31,8 +31,6 @@ static void write_initial_message(struct agent *a, struct buf *out)
 		buf_addf(out, "\n\n%s", a->record->member->early);
 }
 
-/* ---- hooks at the end of a run ------------------------------------------------------------------------------------ */
-
 static void keep_working(struct agent *a, const char *event, const struct hook_outcome *outcome)
 {
 	if (a->stop_blocks++ >= MOST_STOP_BLOCKS)
@@ -130,8 +128,6 @@ static int member_run_over(struct agent *a, struct err *err)
 	a->record->member->tasks_shown = 0;
 	return a->leaves || a->record->member->plan ? 0 : run_task_hooks(a);
 }
-
-/* ---- notifications to the lead -------------------------------------------------------------------------------------- */
 
 /* again: the lead may have it already. */
 static void notify_idle(struct team *t, struct agent_record *r, bool again)
@@ -452,8 +448,6 @@ static int tell_member(struct agent_record *r, const char *id, struct str text, 
 			true, err);
 }
 
-/* ---- after a crash -------------------------------------------------------------------------------------------------- */
-
 struct member_load {
 	struct member_job job;
 	bool told;      /* the lead has the end of its last run */
@@ -575,8 +569,6 @@ static void member_restore(struct agent_record *r, const struct map *delivered)
 	member_job_begin(&x->job, t, r);
 	x->job.load = session_load_start(tree->services->loop, r->transcript, on_member_loaded, x);
 }
-
-/* ---- the result of the call that started it -------------------------------------------------------------------------- */
 
 static void answer_spawned(struct tool_call *call, const struct agent_record *r)
 {

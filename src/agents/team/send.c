@@ -20,8 +20,6 @@ struct sending {
 	struct json_reader reader; /* holds an object that came as a text */
 };
 
-/* ---- results -------------------------------------------------------------------------------------------------------- */
-
 static struct json_out answer_open(struct sending *s, bool success, struct str message)
 {
 	struct json_out w = json_out(&s->call->result);
@@ -80,8 +78,6 @@ static void answer_sent(struct sending *s, const struct agent_record *to, const 
 		json_putf(&w, "pin:{id:'%s', name:'%s'}", to->id, name);
 	answer_close(s, &w);
 }
-
-/* ---- plain messages --------------------------------------------------------------------------------------------------- */
 
 static int put_plain(struct sending *s, struct agent_record *to, char id[UUID_LEN + 1], struct err *err)
 {
@@ -191,8 +187,6 @@ static void send_all(struct sending *s)
 	answer_close(s, &w);
 }
 
-/* ---- shutting down ---------------------------------------------------------------------------------------------------- */
-
 /* A structured message of the runtime or of a verdict, by an id that is known without being stored. */
 static int put_object(struct sending *s, struct agent_record *to, const char *id, struct str text, struct err *err)
 {
@@ -217,8 +211,6 @@ static void close_object(struct json_out *w)
 	id_iso_time(id_wall_ms(), time);
 	json_putf(w, "timestamp:'%s'}", time);
 }
-
-/* ---- members of other programs ----------------------------------------------------------------------------------------- */
 
 struct foreign_send {
 	struct sending s;
@@ -297,8 +289,6 @@ static void send_foreign(struct sending *s, struct str name)
 			  color_of(s->from), id_wall_ms());
 	team_files_post(s->team->files, name, f->id, buf_str(&entry), s->call->again, on_posted, f);
 }
-
-/* ---- requests to shut down ------------------------------------------------------------------------------------------- */
 
 static void ask_shutdown(struct sending *s, struct agent_record *to)
 {
@@ -387,8 +377,6 @@ static void answer_shutdown(struct sending *s, const char *request)
 	}
 	answer_request(s, STR("Shutdown approved. You end now."), request, NULL);
 }
-
-/* ---- plans ------------------------------------------------------------------------------------------------------------- */
 
 static void answer_plan(struct sending *s, struct agent_record *to, const char *request)
 {
@@ -504,8 +492,6 @@ bool team_plan(struct agent *from, struct tool_call *call)
 	team_answer_planned(from, call, given, m->plan);
 	return true;
 }
-
-/* ---- the call ---------------------------------------------------------------------------------------------------------- */
 
 /* A call that is made again after a crash may have closed it. */
 static bool is_open(const struct sending *s, const char *open, const char *request)

@@ -122,8 +122,6 @@ void team_remind(const struct agent *a, struct buf *out)
 		buf_addstr(out, "Those are your own tasks.\n");
 }
 
-/* ---- made and found again ---------------------------------------------------------------------------------------- */
-
 static bool is_idle(const struct agent *a)
 {
 	return a->record->member && a->phase == CHILD_WAITS && !a->park_asked;
@@ -354,8 +352,6 @@ void team_restore(struct agent_tree *tree, struct str fields)
 	team_files_changed(t->files);
 }
 
-/* ---- the end of it ----------------------------------------------------------------------------------------------- */
-
 /* A member that works, or owns tasks that would be lost. */
 static bool is_active(const struct team *t, const struct agent_record *r)
 {
@@ -494,8 +490,6 @@ bool team_wind_up(struct agent_tree *tree)
 	team_files_changed(t->files);
 	return any;
 }
-
-/* ---- who joins --------------------------------------------------------------------------------------------------- */
 
 static bool is_reserved(struct str name)
 {

@@ -35,7 +35,7 @@ struct team {
 	struct member_job *jobs;
 };
 
-/* ---- team.c ---------------------------------------------------------------------------------------------------- */
+/* team.c */
 
 /* -ERR_BUSY: the session leads one already, or another live session has the name. note: for the result; may stay empty. */
 int team_create(struct agent_tree *t, const char *name, const char *description, const char *agent_type, bool implicit,
@@ -67,7 +67,7 @@ void team_claim_task(struct agent_record *r, bool again);
 /* A closing turn for the lead of a run that ends when all is quiet, then an end for all members. True: something is under way. */
 bool team_wind_up(struct agent_tree *t);
 
-/* ---- mail.c ---------------------------------------------------------------------------------------------------- */
+/* mail.c */
 
 struct mail {
 	const char *id;
@@ -92,7 +92,7 @@ void mail_write(struct buf *out, const struct mail *m);                 /* as a 
 void mail_add_attribute(struct buf *out, const char *name, struct str value);
 void mail_summary(struct buf *out, struct str text); /* the first line, cut */
 
-/* ---- send.c ---------------------------------------------------------------------------------------------------- */
+/* send.c */
 
 /* SendMessage in a session with a team. False: the address is not of the team; the call is open. */
 bool team_send(struct tool_call *call);
@@ -102,7 +102,7 @@ bool team_plan(struct agent *a, struct tool_call *call); /* ExitPlanMode of a me
 /* Ends the call: the plan lies at the lead, and the agent waits. */
 void team_answer_planned(struct agent *a, struct tool_call *call, struct str plan, const char *request);
 
-/* ---- run_end.c ------------------------------------------------------------------------------------------------- */
+/* run_end.c */
 
 extern const struct team_ops team_ops;
 
@@ -120,7 +120,7 @@ struct todo_info;
 void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change,
 		 bool again);
 
-/* ---- files.c, config_file.c ------------------------------------------------------------------------------------ */
+/* files.c, config_file.c */
 
 struct team_files *team_files_new(struct team *t);
 void team_files_changed(struct team_files *f); /* config.json is written soon */

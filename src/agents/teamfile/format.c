@@ -17,8 +17,6 @@ bool team_name_fits(struct str name)
 	return name.n && name.n <= LONGEST_TEAM_NAME;
 }
 
-/* ---- config.json ------------------------------------------------------------------------------------------------- */
-
 /* Two spaces a level, as the current product writes it */
 static void put_pretty(struct buf *out, const struct json *v, unsigned depth)
 {
@@ -149,8 +147,6 @@ void config_merge(struct buf *out, struct str ours, struct str theirs, const cha
 	(void)put_pretty_text(out, buf_str(&text), NULL);
 }
 
-/* ---- inboxes ------------------------------------------------------------------------------------------------------- */
-
 bool inbox_entry_read(const struct json *entry, struct map *seen, struct arena *a, struct inbox_entry *ret)
 {
 	const char *time = json_cstr(json_get(entry, "timestamp"), a);
@@ -225,8 +221,6 @@ int inbox_mirror(struct buf *out, struct str inbox, struct str mine, struct err 
 	json_close(&w);
 	return put_pretty_text(out, buf_str(&text), err);
 }
-
-/* ---- structured messages -------------------------------------------------------------------------------------------- */
 
 enum { LONGEST_ID = 256 };
 

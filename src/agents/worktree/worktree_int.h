@@ -7,7 +7,7 @@
 #include "lib/base/id.h"
 #include "agents/worktree/worktree.h"
 
-/* ---- worktree_place.c: who owns a worktree and what it is, as the text of its git lock ---- */
+/* worktree_place.c: who owns a worktree and what it is, as the text of its git lock. */
 
 enum { COMMIT_MAX = 64 };
 
@@ -37,7 +37,7 @@ bool owner_alive(const struct worktree_owner *owner, const struct worktree_owner
 int record_read(const char *admin, struct worktree_record *ret_record, struct err *err); /* ERR_NOT_FOUND: not locked */
 void record_remove(const char *admin);
 
-/* ---- worktree_job.c: one git command ---- */
+/* worktree_job.c: one git command. */
 
 struct git {
 	struct child *child; /* NULL: none runs */
@@ -63,7 +63,7 @@ struct git_command {
 bool git_ok(const struct git *g);
 struct str git_said(const struct git *g); /* its error message */
 
-/* ---- worktree_repo.c: one repository ---- */
+/* worktree_repo.c: one repository. */
 
 enum { SPARE_MAX = 4, PARALLEL_JOBS = 4 };
 enum repo_lock { REPO_EDIT, REPO_SWEEP, REPO_LIST }; /* bytes of the lock file */
@@ -89,7 +89,7 @@ int repo_prepare(struct worktree_repo *repo, struct err *err);
 void repo_tidy(struct worktree_repo *repo); /* removes the directories that it created, if they are empty */
 char *repo_place(struct arena *a, const struct worktree_repo *repo, const char *name);
 
-/* ---- worktree_place.c: a worktree on disk ---- */
+/* worktree_place.c: a worktree on disk. */
 
 struct worktree *worktree_new(const struct worktree_repo *repo, const char *agent_id, const char *base);
 /* Finds w->admin through the .git file and checks the metadata: the directory is not a symlink, .git points into
@@ -111,13 +111,13 @@ int gitdir_write(const char *admin, const char *path, struct err *err);
 bool admin_of(const char *path, struct buf *ret_admin);  /* the target of the .git file at path */
 bool admin_is_of(const char *admin, const char *common); /* right below <common>/worktrees, not deeper, not above */
 
-/* ---- worktree_repo.c: the branch as a file, and the rules for an agent's processes ---- */
+/* worktree_repo.c: the branch as a file, and the rules for an agent's processes. */
 
 /* Deletes it if it is at w->base, leaves it otherwise. false: packed, locked or in a reftable; git must do it. */
 bool branch_delete(const struct worktree *w, bool owner_dead);
 int worktree_ruleset(const struct worktree *w, bool own_objects, const char *const *dirs, struct err *err);
 
-/* ---- worktree_job.c: the engine ---- */
+/* worktree_job.c: the engine. */
 
 /* begin does something or starts a git command; end runs when that command is over. Each leads to job_go or job_fail. */
 enum step_place {
@@ -219,7 +219,7 @@ void job_kick(struct worktree_job *job);
 void job_done(struct worktree_job *job); /* reports, frees, starts the next job */
 void pool_kick_all(struct worktree_pool *pool);
 
-/* ---- worktree_release.c: steps and the sweep, for other files ---- */
+/* worktree_release.c: steps and the sweep, for other files. */
 
 extern const struct worktree_step step_ended; /* kept if there is a reason, else removed */
 extern const struct worktree_step step_empty; /* w holds no work; continues with job->after */

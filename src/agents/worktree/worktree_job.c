@@ -17,7 +17,7 @@ enum {
 	GIT_SAID_LIMIT = 64 << 10,
 };
 
-/* ---- git: a clean environment, no hooks, no questions, no daemons ---- */
+/* Git: a clean environment, no hooks, no questions, no daemons. */
 
 /* The repository decides nothing that runs: hooks, file system monitors and background maintenance stay off. git waits
  * for locks of refs, because several worktrees of one repository change at the same time. */
@@ -232,8 +232,6 @@ void job_git_failed(struct worktree_job *job, const char *what)
 	job_fail(job);
 }
 
-/* ---- steps ---- */
-
 void job_kick(struct worktree_job *job)
 {
 	loop_kick(job->pool->loop, &job->kick);
@@ -319,8 +317,6 @@ static void on_job_kick(struct kick *kick)
 		repo_unlock(job->repo, REPO_EDIT);
 }
 
-/* ---- from the queue to the end of a job ---- */
-
 static void on_retry(struct timer *timer)
 {
 	job_kick(CONTAINER_OF(timer, struct worktree_job, retry));
@@ -405,8 +401,6 @@ void job_done(struct worktree_job *job)
 	arena_release(&job->memory);
 	free(job);
 }
-
-/* ---- the pool ---- */
 
 void pool_kick_all(struct worktree_pool *pool)
 {

@@ -35,8 +35,6 @@ void worktree_free(struct worktree *w)
 	arena_release(&memory);
 }
 
-/* ---- the two pointers ---- */
-
 static int read_line(const char *dir, const char *name, struct buf *ret_text, struct err *err)
 {
 	int rc = file_below_read(dir, name, POINTER_LIMIT, ret_text, err);
@@ -74,8 +72,6 @@ int gitdir_write(const char *admin, const char *path, struct err *err)
 	buf_addf(&text, "%s/.git\n", path);
 	return file_below_replace(admin, "gitdir", buf_str(&text), err);
 }
-
-/* ---- checks ---- */
 
 static bool is_real(const char *dir, const char *name, mode_t type)
 {
@@ -135,8 +131,6 @@ bool worktree_is_tied(const struct worktree *w)
 
 	return check_tie(w, &admin, NULL) == 0;
 }
-
-/* ---- changes ---- */
 
 /* Between the two writes the worktree is locked, so that git does not prune it; the sweep repairs what a crash leaves. */
 int worktree_move(struct worktree *w, const char *to, struct err *err)
@@ -231,7 +225,7 @@ bool worktree_scrub(const struct worktree *w)
 	       file_at_remove_tree(&admin, NULL) == 0;
 }
 
-/* ---- the record of a worktree: the text of its git lock, <admin>/locked. One line:
+/* The record of a worktree: the text of its git lock, <admin>/locked. One line:
  *
  *     cadre KIND agent ID base COMMIT pid PID start TICKS space INODE
  *
@@ -295,8 +289,6 @@ bool record_parse(struct str text, struct worktree_record *ret_record)
 	return true;
 }
 
-/* ---- owners ---- */
-
 /* Field 22 of /proc/PID/stat. The second field is a name in parentheses that may hold anything. */
 static bool start_time(uint64_t pid, uint64_t *ret_ticks)
 {
@@ -334,8 +326,6 @@ bool owner_alive(const struct worktree_owner *owner, const struct worktree_owner
 		return true;
 	return start_time(owner->pid, &start) && start == owner->start;
 }
-
-/* ---- on disk ---- */
 
 int record_read(const char *admin, struct worktree_record *ret_record, struct err *err)
 {

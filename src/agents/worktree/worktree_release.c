@@ -33,7 +33,7 @@ static void keep_worktree(struct worktree_job *job, const char *why)
 	job_go(job, TAKE(job->way_out));
 }
 
-/* ---- inspect: what git says about the files and about HEAD ---- */
+/* Inspect: what git says about the files and about HEAD. */
 
 static const char *unfinished(const struct worktree_job *job)
 {
@@ -147,7 +147,7 @@ static void inspect_end(struct worktree_job *job)
 
 static const struct worktree_step step_inspect = { .name = "inspect", .begin = inspect_begin, .end = inspect_end };
 
-/* ---- flags: files that git does not look at ---- */
+/* Flags: files that git does not look at. */
 
 static void flags_end(struct worktree_job *job)
 {
@@ -183,8 +183,6 @@ static const struct worktree_step step_flags = { .name = "flags",
 						 .where = STEP_CONFINED,
 						 .abortable = true,
 						 .end = flags_end };
-
-/* ---- keep ---- */
 
 static void keep_begin(struct worktree_job *job)
 {
@@ -226,7 +224,7 @@ static void ended_begin(struct worktree_job *job)
 
 const struct worktree_step step_ended = { .name = "ended", .begin = ended_begin };
 
-/* ---- no work: spare ---- */
+/* No work: spare. */
 
 static void detach_end(struct worktree_job *job)
 {
@@ -278,7 +276,7 @@ struct worktree_job *worktree_release(struct worktree_pool *pool, struct worktre
 	return job;
 }
 
-/* ---- removal of a worktree without work: its files, then its branch, then git's metadata.
+/* Removal of a worktree without work: its files, then its branch, then git's metadata.
  *
  *     empty -> unbranch -> remove -> job->after
  *
@@ -324,8 +322,6 @@ static const struct worktree_step step_remove = { .name = "remove",
 						  .args = ARGS("worktree", "remove", "-f", "-f", "<path>"),
 						  /* twice: it is locked by us */ .end = remove_end };
 
-/* ---- the branch ---- */
-
 /* One that is not where it began is left alone: update-ref refuses. */
 static void delete_branch(struct worktree_job *job)
 {
@@ -342,7 +338,7 @@ static const struct worktree_step step_unbranch = { .name = "unbranch", .begin =
 
 static const struct worktree_step step_forget = { .name = "forget", .begin = delete_branch };
 
-/* ---- sweep: at the first use of a repository, cleans up after dead processes of ours: unfinished and spare
+/* Sweep: at the first use of a repository, cleans up after dead processes of ours: unfinished and spare
  * worktrees are removed, agents' worktrees are released. Worktrees without our record, or with a live owner, are not
  * touched. One process sweeps at a time; the others wait for it, at most half a minute. ---- */
 
@@ -392,8 +388,6 @@ static void find_candidates(struct sweep *s)
 		if (e->d_name[0] != '.')
 			*xpush(s->admins, s->count, s->cap) = arena_printf(&s->memory, "%s/%s", dir, e->d_name);
 }
-
-/* ---- one worktree ---- */
 
 static void on_swept(struct worktree_job *job)
 {

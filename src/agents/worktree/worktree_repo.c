@@ -61,8 +61,6 @@ char *repo_place(struct arena *a, const struct worktree_repo *repo, const char *
 	return arena_printf(a, "%s/.claude/worktrees/%s", repo->root, name);
 }
 
-/* ---- the directory ---- */
-
 /* A link here would put checkouts, and their removal, where the user does not expect them. */
 static int make_real_dir(const char *path, bool *ret_made, struct err *err)
 {
@@ -133,7 +131,7 @@ void repo_tidy(struct worktree_repo *repo)
 	(void)rmdir(path.p);
 }
 
-/* ---- the branch of a worktree as a file: <common>/refs/heads/<branch>, a commit and a line end.
+/* The branch of a worktree as a file: <common>/refs/heads/<branch>, a commit and a line end.
  *
  * git deletes a branch under packed-refs.lock, a lock of the whole repository. A git that is killed while it holds that
  * leaves the repository without a way to delete any branch, and a kill of this process kills its children. So the branch is
@@ -212,7 +210,7 @@ bool branch_delete(const struct worktree *w, bool owner_dead)
 	return true;
 }
 
-/* ---- confines an agent to its worktree: the write paths of its child processes, and detection of copies
+/* Confines an agent to its worktree: the write paths of its child processes, and detection of copies
  * of files in the main checkout. (File tools are judged by guard/permission/evaluate_file.c.)  */
 
 int worktree_ruleset(const struct worktree *w, bool own_objects, const char *const *dirs, struct err *err)

@@ -23,7 +23,7 @@ static const struct worktree_step step_sweep, step_base, step_fetch, step_origin
 	step_find_branch, step_add, step_fill, step_populate, step_reuse, step_branch, step_attach, step_extra,
 	step_include, step_ignored, step_copy, step_taken, step_undone;
 
-/* ---- probe: which repository, which commit ---- */
+/* Probe: which repository, which commit. */
 
 static void probe_begin(struct worktree_job *job)
 {
@@ -95,7 +95,7 @@ static void probe_end(struct worktree_job *job)
 
 static const struct worktree_step step_probe = { .name = "probe", .begin = probe_begin, .end = probe_end };
 
-/* ---- sweep: what dead processes left in this repository ---- */
+/* Sweep: what dead processes left in this repository. */
 
 static void wait_for_sweep(struct worktree_job *job)
 {
@@ -109,7 +109,7 @@ static void wait_for_sweep(struct worktree_job *job)
 
 static const struct worktree_step step_sweep = { .name = "sweep", .begin = wait_for_sweep, .end = wait_for_sweep };
 
-/* ---- base: HEAD of the spawning checkout, which the probe has read, or the server's default branch ---- */
+/* Base: HEAD of the spawning checkout, which the probe has read, or the server's default branch. */
 
 static void base_begin(struct worktree_job *job)
 {
@@ -153,7 +153,7 @@ static const struct worktree_step step_origin = { .name = "origin",
 							       "refs/remotes/origin/HEAD^{commit}"),
 						  .end = origin_end };
 
-/* ---- place: a name that is free, and the way to fill it ---- */
+/* Place: a name that is free, and the way to fill it. */
 
 /* Resumes an agent in its existing worktree. */
 static int claim_existing(struct worktree_job *job)
@@ -236,7 +236,7 @@ static void place_begin(struct worktree_job *job)
 
 static const struct worktree_step step_place = { .name = "place", .edits = true, .begin = place_begin };
 
-/* ---- gone: the directory of an adopted worktree was deleted; git may still know it, and forgets it unless locked ---- */
+/* Gone: the directory of an adopted worktree was deleted; git may still know it, and forgets it unless locked. */
 
 static const struct worktree_step step_gone = {
 	.name = "gone", .exclusive = true, .args = ARGS("worktree", "remove", "-f", "<path>"), .next = &step_find_branch
@@ -256,7 +256,7 @@ static const struct worktree_step step_find_branch = { .name = "find branch",
 						       .args = ARGS("rev-parse", "--verify", "-q", "<ref>"),
 						       .end = find_branch_end };
 
-/* ---- add: a directory that git knows, without files yet ---- */
+/* Add: a directory that git knows, without files yet. */
 
 static void add_begin(struct worktree_job *job)
 {
@@ -287,7 +287,7 @@ static void add_end(struct worktree_job *job)
 
 static const struct worktree_step step_add = { .name = "add", .exclusive = true, .begin = add_begin, .end = add_end };
 
-/* ---- fill and populate: the files of the commit, or a sparse set of them ---- */
+/* Fill and populate: the files of the commit, or a sparse set of them. */
 
 static void fill_begin(struct worktree_job *job)
 {
@@ -316,7 +316,7 @@ static const struct worktree_step step_populate = { .name = "populate",
 						    .failure = "cannot check out the files of the worktree",
 						    .next = &step_branch };
 
-/* ---- reuse: a spare worktree becomes this agent's; only files that differ are written ---- */
+/* Reuse: a spare worktree becomes this agent's; only files that differ are written. */
 
 static void reuse_end(struct worktree_job *job)
 {
@@ -333,7 +333,7 @@ static const struct worktree_step step_reuse = { .name = "reuse",
 						 .abortable = true,
 						 .end = reuse_end };
 
-/* ---- branch: created here and nowhere else, then HEAD. After the worktree, so that a later sweep knows from its record
+/* Branch: created here and nowhere else, then HEAD. After the worktree, so that a later sweep knows from its record
  * that the branch may exist. ---- */
 
 static void branch_begin(struct worktree_job *job)
@@ -365,7 +365,7 @@ static const struct worktree_step step_attach = { .name = "attach",
 						  .failure = "cannot check out the branch of the worktree",
 						  .next = &step_extra };
 
-/* ---- extra: symlinks to shared directories, then the ignored files that .worktreeinclude names ---- */
+/* Extra: symlinks to shared directories, then the ignored files that .worktreeinclude names. */
 
 /* Paths come from the checkout, so no symlink is followed; missing directories are created. */
 static int find_place(const char *root, const char *path, struct file_at *ret_at, struct err *err)
@@ -445,8 +445,6 @@ static void ignored_end(struct worktree_job *job)
 
 static const struct worktree_step step_ignored = { .name = "ignored", .begin = ignored_begin, .end = ignored_end };
 
-/* ---- copy, in a worker ---- */
-
 /* Regular files only: a symlink could lead out of the worktree. Existing files are not replaced. */
 static int copy_file(const struct fill *f, const char *name, struct err *err)
 {
@@ -525,8 +523,6 @@ static void copy_end(struct worktree_job *job)
 
 static const struct worktree_step step_copy = { .name = "copy", .begin = copy_begin, .end = copy_end };
 
-/* ---- taken ---- */
-
 static void taken_begin(struct worktree_job *job)
 {
 	if (worktree_record_as(job->w, RECORD_AGENT, &job->pool->self, &job->err) < 0) {
@@ -538,8 +534,6 @@ static void taken_begin(struct worktree_job *job)
 }
 
 static const struct worktree_step step_taken = { .name = "taken", .begin = taken_begin };
-
-/* ---- undo ---- */
 
 static void undo_begin(struct worktree_job *job)
 {
@@ -576,8 +570,6 @@ static void undone_begin(struct worktree_job *job)
 }
 
 static const struct worktree_step step_undone = { .name = "undone", .begin = undone_begin };
-
-/* ---- starting ---- */
 
 static char **copy_list(struct arena *a, const char *const *list)
 {

@@ -7,8 +7,6 @@
 
 enum { MOST_INODE_KEY = 128 };
 
-/* ---- places ------------------------------------------------------------------------------------------------------ */
-
 struct catalog_location *catalog_add_location(struct catalog_locations *places, enum catalog_location_kind kind,
 					      enum definition_source source, const char *path)
 {
@@ -41,8 +39,6 @@ void catalog_each_project(struct catalog_locations *places, const struct catalog
 		end = next ? (size_t)(next - s->cwd) : strlen(s->cwd);
 	}
 }
-
-/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 void catalog_file_clear(const struct catalog *c, struct catalog_file *f)
 {
@@ -95,8 +91,6 @@ static void catalog_file_seen(struct catalog *c, struct catalog_file *f)
 	f->seen = c->number;
 	f->group = c->at->group;
 }
-
-/* ---- the scan ---------------------------------------------------------------------------------------------------- */
 
 static void scan_problem(struct catalog *c, const struct catalog_problem *problem)
 {
@@ -211,8 +205,6 @@ static void scan_place(struct catalog *c)
 			  at->path);
 }
 
-/* ---- the view ---------------------------------------------------------------------------------------------------- */
-
 static int view_by_name(const void *a, const void *b)
 {
 	const struct catalog_entry *x = *(const struct catalog_entry *const *)a;
@@ -293,8 +285,6 @@ static void view_build(struct catalog *c)
 		qsort(c->active, c->active_count, sizeof *c->active, view_by_name);
 	map_release(&names);
 }
-
-/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 void catalog_refresh(struct catalog *c)
 {

@@ -12,7 +12,7 @@
 #include "config/catalog/definition.h"
 #include "config/catalog/tree.h"
 
-/* ---- where a catalog looks --------------------------------------------------------------------------------------- */
+/* Where a catalog looks. */
 
 struct catalog_plugin_path {
 	const char *path;
@@ -99,7 +99,7 @@ typedef void catalog_project_fn(struct catalog_locations *places, const char *cl
 void catalog_each_project(struct catalog_locations *places, const struct catalog_sources *sources, const char *root,
 			  catalog_project_fn *fn);
 
-/* ---- kinds ------------------------------------------------------------------------------------------------------- */
+/* Kinds. */
 
 /* What one path gave, kept until the file changes */
 struct catalog_file {
@@ -158,7 +158,7 @@ static inline void catalog_file_fail(struct catalog_file *f, unsigned line, cons
 	f->error_line = line;
 }
 
-/* ---- the catalog ------------------------------------------------------------------------------------------------- */
+/* The catalog. */
 
 struct agent_definition;
 struct skill;

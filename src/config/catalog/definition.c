@@ -50,8 +50,6 @@ const char *definition_first_error(const struct definition *d, unsigned *ret_lin
 	return NULL;
 }
 
-/* ---- diagnostics ------------------------------------------------------------------------------------------------- */
-
 void definition_note(struct definition_reader *r, enum diagnostic_level level, const char *fmt, ...)
 {
 	va_list args;
@@ -82,8 +80,6 @@ int definition_word(struct definition_reader *r, const struct json *value, const
 		definition_note(r, DIAGNOSTIC_NOTE, "%s: " STR_FMT " was read as %s", r->key, STR_ARG(text), words[i]);
 	return words[i] ? i : -1;
 }
-
-/* ---- fields ------------------------------------------------------------------------------------------------------ */
 
 void definition_read_member(struct definition_reader *r, const struct definition_field *f, const struct json *value,
 			    size_t count)
@@ -157,8 +153,6 @@ void definition_read_markdown(struct definition_reader *r, struct str text, stru
 	}
 	r->line = 0;
 }
-
-/* ---- lists of names ---------------------------------------------------------------------------------------------- */
 
 struct list_reader {
 	struct definition_reader *r;

@@ -56,7 +56,7 @@ void *definition_new(size_t size, enum definition_source source, const char *fil
 void definition_unref(struct definition *d);                                        /* NULL is allowed */
 const char *definition_first_error(const struct definition *d, unsigned *ret_line); /* NULL: there is none */
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* Reading. */
 
 struct definition_reader {
 	struct definition *d;
@@ -112,7 +112,7 @@ static inline const char *definition_text(struct definition_reader *r, const str
 /* The index of the value in a list of words that ends with NULL, any case; -1: not in the list. */
 int definition_word(struct definition_reader *r, const struct json *value, const char *const *words);
 
-/* ---- lists of names ---------------------------------------------------------------------------------------------- */
+/* Lists of names. */
 
 /* Of tools or skills, as written, in order, without doubles: a text with commas or blanks between them, a list, JSON in a
  * text, a map of booleans. Parentheses hold together: `Bash(git add *), Read` is two names. */

@@ -5,8 +5,6 @@
 #include "config/catalog/frontmatter_int.h"
 #include "lib/json/json_write.h"
 
-/* ---- prose by its word --------------------------------------------------------------------------------------------- */
-
 /* `#x` is text, ` # x` is a comment; a quote that is never closed or that has quotes inside is still a quote; a block
  * without indentation is still a block. */
 
@@ -115,8 +113,6 @@ void fm_literal(struct buf *out, struct str value)
 			buf_addch(out, all.p[i]);
 	}
 }
-
-/* ---- chunks -------------------------------------------------------------------------------------------------------- */
 
 struct chunk {
 	struct fm_key key;

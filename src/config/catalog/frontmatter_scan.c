@@ -13,8 +13,6 @@ struct source_pos {
 	bool found, closed;
 };
 
-/* ---- from bytes to text -------------------------------------------------------------------------------------------- */
-
 static struct str decode_text(struct arena *arena, struct str bytes, struct diagnostics *d)
 {
 	AUTO_BUF struct buf wide = { 0 }, valid = { 0 };
@@ -63,8 +61,6 @@ struct str fm_trim(struct str s)
 	}
 	return s;
 }
-
-/* ---- does a line start a field? ------------------------------------------------------------------------------------ */
 
 /* People write `Tools :`, `"tools":`, `tools:Read` and a no-break space behind the colon; and they write prose with
  * colons in it, which must not be taken for fields. */
@@ -120,8 +116,6 @@ bool fm_key(struct str line, const struct definition_field *known, struct fm_key
 	*ret = (struct fm_key){ word, flags, skip_blanks(rest) };
 	return true;
 }
-
-/* ---- where it begins and ends -------------------------------------------------------------------------------------- */
 
 /* Blank lines, whole HTML comments and one code fence may stand before it. It closes at a whole line `---` or `...`,
  * never in the middle of a line; at four or more dashes only if all before looks like keys. One that never closes is
@@ -369,8 +363,6 @@ static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 	return place;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------------- */
-
 /* Restrictions must have become fields however the text was read: a quote that swallows the line of `tools` can
  * be perfectly good YAML. */
 static void find_lost(struct frontmatter *fm, struct fm_reader *r, struct str text, unsigned line)
@@ -436,8 +428,6 @@ void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str b
 	ret->field_count = r.count;
 	buf_release(&r.json);
 }
-
-/* ---- for tables of fields ------------------------------------------------------------------------------------------ */
 
 const struct definition_field *definition_field_find(const struct definition_field *fields, struct str key)
 {

@@ -28,8 +28,6 @@ void instruction_rules_release(struct instruction_rules *r)
 	arena_release(&r->arena);
 }
 
-/* ---- the text of one file ----------------------------------------------------------------------------------------- */
-
 /* The text after a frontmatter, and whether the frontmatter has `paths:`. */
 static struct str instruction_body(struct str text, bool *ret_has_paths)
 {
@@ -137,8 +135,6 @@ void instruction_imports(struct str body, const char *from, unsigned hops, instr
 		}
 	}
 }
-
-/* ---- files -------------------------------------------------------------------------------------------------------- */
 
 struct collector {
 	struct buf *out, *notes;

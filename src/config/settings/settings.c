@@ -9,8 +9,6 @@ static bool is_inline(const struct settings_path *place)
 	return (place->layer == LAYER_FLAG || place->layer == LAYER_MANAGED) && place->path[0] == '{';
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
-
 struct settings *settings_ref(struct settings *s)
 {
 	if (s)
@@ -84,7 +82,7 @@ static int read_all_files(struct settings *s, struct err *err)
 		if (status < 0)
 			return status;
 		/* A file that is not there says nothing: git's index, which can be large, is not read for it. */
-		f->believed = s->spec.trusted ||
+		f->believed = (s->spec.trusted && settings_is_projects(f->layer)) ||
 			      (f->file.root && settings_is_own(f->layer, f->file.path, s->spec.config_dir));
 	}
 	for (size_t i = 0; i < s->file_count; i++)
@@ -191,8 +189,6 @@ void settings_each_change(const struct settings *from, const struct settings *to
 			fn(data, f->layer, f->file.path);
 	}
 }
-
-/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* Names with dots are possible where names are the user's own: below a known key, and beside the known keys. */
 static const struct json *json_at_path(const struct json *root, struct str path)
@@ -312,8 +308,6 @@ void settings_each(const struct settings *s, const char *path, settings_item_fn 
 				fn(data, &(struct settings_item){ settings_origin_of(f, &at, m.key), m.key, m.value });
 	}
 }
-
-/* ---- for people -------------------------------------------------------------------------------------------------- */
 
 const struct settings_note *settings_notes(const struct settings *s, size_t *ret_count)
 {

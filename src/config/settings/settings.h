@@ -51,7 +51,7 @@ typedef void settings_change_fn(void *data, enum settings_layer layer, const cha
 /* Every file that was changed, added or removed in `to`; lowest layer first, removed files last. */
 void settings_each_change(const struct settings *from, const struct settings *to, settings_change_fn *fn, void *data);
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* Values. */
 
 /* The merged value; NULL: not set. The origin is the highest file that sets it (ret_origin may be NULL). */
 const struct json *settings_get(const struct settings *s, const char *path, struct settings_origin *ret_origin);
@@ -74,7 +74,7 @@ typedef void settings_item_fn(void *data, const struct settings_item *item);
 /* From every file in use, lowest layer first, without merging or removal of duplicates. */
 void settings_each(const struct settings *s, const char *path, settings_item_fn *fn, void *data);
 
-/* ---- environment ------------------------------------------------------------------------------------------------- */
+/* Environment. */
 
 /* Which variables apply: the project's are not the user's own. */
 enum env_trust {
@@ -102,7 +102,7 @@ bool env_is_model_key(struct str name); /* commands and servers do not get it */
 bool env_is_secret(struct str name);
 bool env_holds_secret(struct str name, const char *value); /* by its name or its value; value may be NULL */
 
-/* ---- for people -------------------------------------------------------------------------------------------------- */
+/* For people. */
 
 /* A value that was read and has no effect */
 enum settings_note_kind {

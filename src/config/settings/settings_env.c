@@ -50,6 +50,14 @@ bool env_is_harmless(struct str name)
 	return str_is_one_of(name, names);
 }
 
+/* A locale or a time zone can be the path of a file: a catalog of messages has formats that programs print with. */
+static bool env_names_file(struct str name, const char *value)
+{
+	if (str_is(name, "TZ"))
+		return value[0] == '/' || value[0] == ':' || strstr(value, "..");
+	return (str_starts(name, STR("LANG")) || str_starts(name, STR("LC_"))) && strchr(value, '/');
+}
+
 /* Keys of the models that this program itself uses, and nothing of the user's own services. */
 bool env_is_model_key(struct str name)
 {
@@ -114,6 +122,7 @@ void settings_env_add(struct settings *s, const struct layer_file *from, const s
 			.name = json_cstr(m.key, &s->arena),
 			.value = json_is(m.value, JSON_STRING) ? json_cstr(m.value, &s->arena)
 							       : arena_str(&s->arena, json_raw(m.value)).p,
+			.foreign = !settings_is_projects(from->layer) && !from->believed,
 			.origin = { from->layer, from->file.path, at.line, at.column },
 		};
 	}
@@ -121,9 +130,12 @@ void settings_env_add(struct settings *s, const struct layer_file *from, const s
 
 static bool is_held(const struct env_var *var, enum env_trust trust)
 {
-	if (var->origin.layer != LAYER_PROJECT && var->origin.layer != LAYER_LOCAL)
-		return false;
-	return trust == ENV_OWN || (trust == ENV_SAFE && !env_is_harmless(str_from(var->name)));
+	struct str name = str_from(var->name);
+	bool harmless = env_is_harmless(name) && !env_names_file(name, var->value);
+
+	if (!settings_is_projects(var->origin.layer))
+		return var->foreign && !harmless;
+	return trust == ENV_OWN || (trust == ENV_SAFE && !harmless);
 }
 
 const char *settings_getenv(const struct settings *s, enum env_trust trust, const char *name)

@@ -20,6 +20,7 @@ struct layer_file {
 
 struct env_var {
 	const char *name, *value;
+	bool foreign; /* of a file that others can write */
 	struct settings_origin origin;
 };
 
@@ -70,6 +71,10 @@ size_t settings_winner(const struct setting_key *key, bool whole, const struct s
 		       size_t *ret_first);
 
 /* Whether the file was written by the user, not by the author of the project. */
+static inline bool settings_is_projects(enum settings_layer layer)
+{
+	return layer == LAYER_PROJECT || layer == LAYER_LOCAL;
+}
 bool settings_is_own(enum settings_layer layer, const char *file, const char *config_dir);
 
 /* settings_env.c */

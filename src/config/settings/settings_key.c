@@ -131,8 +131,6 @@ struct setting_ref setting_below(struct arena *a, struct setting_ref above, stru
 	return (struct setting_ref){ setting_find(text), setting_is_group(text), text };
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
-
 static bool type_fits(const struct setting_key *key, const struct json *value)
 {
 	int64_t n;

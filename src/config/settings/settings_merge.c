@@ -11,7 +11,7 @@
 #include "config/settings/settings_int.h"
 #include "config/settings/trust.h"
 
-/* ---- which files may widen permissions: a cloned repository contains settings of its author ------------------------ */
+/* Which files may widen permissions: a cloned repository contains settings of its author. */
 
 /* The local file is the user's own if it was made here (trust.h), or git says so: its index has files of the project, and not
  * this one. An archive can bring such a file, without an index or below another repository. */
@@ -20,7 +20,7 @@ bool settings_is_own(enum settings_layer layer, const char *file, const char *co
 	AUTO_ARENA struct arena a = { 0 };
 	struct stat st;
 
-	if ((layer == LAYER_LOCAL || layer == LAYER_USER) && stat(file, &st) == 0 &&
+	if (layer != LAYER_PROJECT && layer != LAYER_FLAG && stat(file, &st) == 0 &&
 	    file_check_own(&st, file, NULL) < 0)
 		return false;
 	if (layer != LAYER_LOCAL)
@@ -99,17 +99,16 @@ const char *settings_ignored(const struct settings *s, const struct setting_key 
 		return NULL;
 	if (key->flags & SETTING_MANAGED && layer != LAYER_MANAGED)
 		return "it counts in managed settings only";
-	if (key->flags & SETTING_NOT_PROJECT && (layer == LAYER_PROJECT || layer == LAYER_LOCAL))
+	if (key->flags & SETTING_NOT_PROJECT && settings_is_projects(layer))
 		return "it does not count from the project";
-	if (key->flags & SETTING_NO_AUTO && (layer == LAYER_PROJECT || layer == LAYER_LOCAL) &&
-	    json_str_is(value, "auto"))
+	if (key->flags & SETTING_NO_AUTO && settings_is_projects(layer) && json_str_is(value, "auto"))
 		return "\"auto\" does not count from the project";
 	if (settings_is_held(s, key, from, value))
-		return settings_untrusted;
+		return settings_is_projects(layer)
+			       ? settings_untrusted
+			       : "others can write the file, or it is another user's (chmod go-w, chown)";
 	return NULL;
 }
-
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* Without blanks and with one spelling of each string, so that equal values are equal texts. */
 static void write_value(struct json_out *w, const struct json *v, struct arena *scratch)
@@ -145,8 +144,6 @@ static void value_text(struct buf *out, const struct json *v, struct arena *scra
 	write_value(&w, v, scratch);
 }
 
-/* ---- who counts -------------------------------------------------------------------------------------------------- */
-
 static size_t strictness_of(const struct setting_key *key, const struct json *value)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
@@ -180,8 +177,6 @@ size_t settings_winner(const struct setting_key *key, bool whole, const struct s
 		--*ret_first;
 	return top;
 }
-
-/* ---- merging ----------------------------------------------------------------------------------------------------- */
 
 /* One name and its value in each file */
 struct member {
@@ -297,8 +292,6 @@ static void add_note(struct settings *s, const struct layer_file *from, const st
 		(struct settings_note){ settings_origin_of(from, &at, value), kind, key, message };
 }
 
-/* ---- what does not fit ------------------------------------------------------------------------------------------- */
-
 static void settings_refuse(struct settings *s, const char *what)
 {
 	if (!s->refusal.text[0])
@@ -353,8 +346,6 @@ static void leave_out(struct settings *s, struct layer_file *from, struct settin
 		 arena_printf(&s->arena, "%s; %s", what,
 			      refused ? "it restricts, so agents do not run until this is right" : "it is left out"));
 }
-
-/* ---- keys ---------------------------------------------------------------------------------------------------------- */
 
 static void note_unknown(struct settings *s, const struct layer_file *from, struct setting_ref group,
 			 const struct json *key)

@@ -14,7 +14,7 @@
 
 enum { TRIES = 20 };
 
-/* ---- the text: existing bytes stay, and additions are laid out like their neighbours ------------------------------ */
+/* The text: existing bytes stay, and additions are laid out like their neighbours. */
 
 struct text_addition {
 	const struct str *names; /* missing members, nested, from the outside in */
@@ -135,8 +135,6 @@ static void text_remove_member(struct buf *out, const struct settings_file *file
 	text_splice(out, &file->text, from, to, STR(""));
 }
 
-/* ---- edits ------------------------------------------------------------------------------------------------------- */
-
 static int fail_type(const struct settings_file *f, const struct json *value, const char *what, struct err *err)
 {
 	struct settings_cursor at = { 0 };
@@ -225,8 +223,6 @@ static int text_edit_list(struct buf *out, const struct settings_file *f, const 
 	return text_set_member(out, f, c->names, c->count, buf_str(&list), err);
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------------------- */
-
 /* Locks the directory in which the file will be replaced. The lock dies with its descriptor. */
 static int lock_directory(const char *path, unsigned wait_ms, int *ret_fd, struct err *err)
 {
@@ -299,8 +295,6 @@ int settings_set_member(const char *path, const struct str *names, size_t count,
 	return store_change(&c, LOCK_WAIT_MS, NULL, err);
 }
 
-/* ---- while agents run -------------------------------------------------------------------------------------------- */
-
 /* A change that may be made later, with copies of all that it needs */
 struct pending_change {
 	struct file_change change; /* first */
@@ -350,8 +344,6 @@ int settings_store(struct change_queue *q, const struct settings_change *c, sett
 	p->what.items = items;
 	return change_queue_make(q, &p->change, err);
 }
-
-/* ---- the state file ---------------------------------------------------------------------------------------------- */
 
 /* Locks the state file and creates it if missing. The lock file stays: removing it would let two writers hold locks on two
  * files. Keys may be put into the state file later, so only its owner may read it from the start. */

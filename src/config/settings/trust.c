@@ -74,8 +74,6 @@ int trust_record(struct arena *a, const char *state_file, const char *folder, bo
 	return status;
 }
 
-/* ---- local settings ---- */
-
 static const char notes_name[] = "local-settings";
 
 bool trust_made_local(const char *config_dir, const char *file)

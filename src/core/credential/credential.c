@@ -35,8 +35,6 @@ void credential_put(char **slot, struct str value)
 	*slot = value.n ? xstrndup(value.p, value.n) : NULL;
 }
 
-/* ---- waiting --------------------------------------------------------------------------------------------------- */
-
 static void on_kick(struct kick *kick)
 {
 	struct credential *c = CONTAINER_OF(kick, struct credential, kick);
@@ -182,8 +180,6 @@ void credential_sign(struct credential *c, const struct credential_request *r, s
 	c->ops->sign(c, r, a, ret_headers);
 }
 
-/* ---- commands -------------------------------------------------------------------------------------------------- */
-
 static void fetch_step_end(struct credential *c, const char *failed)
 {
 	credential_step_fn *step = c->step;
@@ -317,8 +313,6 @@ void credential_ask(struct credential *c, const char *method, const char *url, c
 		fetch_step_end(c, err.text);
 }
 
-/* ---- fixed headers, and a helper -------------------------------------------------------------------------------- */
-
 static void sign_headers(struct credential *c, const struct credential_request *r, struct arena *a,
 			 const char **headers)
 {
@@ -363,8 +357,6 @@ static void fetch_helper(struct credential *c)
 
 static const struct credential_ops header_ops = { .sign = sign_headers };
 static const struct credential_ops helper_ops = { .fetch = fetch_helper, .sign = sign_helper };
-
-/* ---- life ------------------------------------------------------------------------------------------------------ */
 
 struct credential *credential_new(enum credential_kind kind, const struct credential_options *options)
 {

@@ -14,8 +14,6 @@
 
 enum { CHAIN_LIMIT_MS = 60000, INSTANCE_LIMIT_MS = 1000, LARGEST_PROFILES = 1 << 20 };
 
-/* ---- signing --------------------------------------------------------------------------------------------------- */
-
 static void aws_sign(struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
 {
 	int64_t now_s = (id_wall_ms() + c->skew_ms) / 1000;
@@ -62,8 +60,6 @@ static void aws_sign(struct credential *c, const struct credential_request *r, s
 						       .time = stamp,
 						       .kept = &c->signing_key }));
 }
-
-/* ---- keys ------------------------------------------------------------------------------------------------------ */
 
 static void take_keys(struct credential *c, struct str id, struct str secret, struct str session, int64_t renew_ms)
 {
@@ -135,8 +131,6 @@ static void after_keys(struct credential *c, const char *failed, struct str outp
 		  ends_ms ? credential_renewal_ms(ends_ms) : id_wall_ms() + USUAL_LIFE_MS);
 }
 
-/* ---- profiles -------------------------------------------------------------------------------------------------- */
-
 const char *credential_aws_profile_value(struct arena *a, const struct variables *v, const char *key)
 {
 	static const struct {
@@ -174,8 +168,6 @@ const char *credential_aws_profile_value(struct arena *a, const struct variables
 	}
 	return NULL;
 }
-
-/* ---- the chain ------------------------------------------------------------------------------------------------- */
 
 static void ask_instance(struct credential *c, const char *method, const char *path, const char *header,
 			 credential_step_fn *step)
@@ -259,8 +251,7 @@ static bool ask_web_identity(struct credential *c, struct arena *a)
 	const struct variables *v = &c->options.variables;
 	const char *file = credential_env(c, "AWS_WEB_IDENTITY_TOKEN_FILE"), *role = credential_env(c, "AWS_ROLE_ARN");
 	const char *name = credential_env(c, "AWS_ROLE_SESSION_NAME");
-	AUTO_BUF struct buf token = { 0 };
-	AUTO_BUF struct buf form = { 0 };
+	AUTO_BUF struct buf token = { 0 }, form = { 0 };
 	struct err err = { 0 };
 
 	if (!file || !role) {
@@ -302,8 +293,7 @@ static bool ask_single_sign_on(struct credential *c, struct arena *a)
 	const char *role = credential_aws_profile_value(a, v, "sso_role_name");
 	const char *start = session ? session : credential_aws_profile_value(a, v, "sso_start_url");
 	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf url = { 0 };
+	AUTO_BUF struct buf text = { 0 }, url = { 0 };
 	const struct json *root = NULL;
 	unsigned char digest[SHA_DIGEST_LENGTH];
 	char hex[2 * SHA_DIGEST_LENGTH + 1];
@@ -442,8 +432,7 @@ static int compare_pairs(const void *a, const void *b)
 /* Decodes first, so that text which is encoded already is not encoded twice. */
 static struct str reencoded(struct arena *a, struct str text)
 {
-	AUTO_BUF struct buf plain = { 0 };
-	AUTO_BUF struct buf out = { 0 };
+	AUTO_BUF struct buf plain = { 0 }, out = { 0 };
 
 	percent_decode(&plain, text);
 	percent_encode(&out, buf_str(&plain), "");
@@ -459,10 +448,7 @@ static void add_headers(struct arena *a, struct buf *out, const char *const *hea
 	for (size_t i = 0; i < count; i++) {
 		struct str value = str_from(headers[i]);
 		struct str name = str_trim(str_cut(&value, ':'));
-		char *lower = arena_dup(a, name.p, name.n);
-		for (char *p = lower; *p; p++)
-			*p = *p >= 'A' && *p <= 'Z' ? (char)(*p | 32) : *p;
-		pairs[i] = (struct pair){ { lower, name.n }, str_trim(value.p ? value : STR("")), i };
+		pairs[i] = (struct pair){ arena_lower(a, name), str_trim(value.p ? value : STR("")), i };
 	}
 	qsort(pairs, count, sizeof *pairs, compare_pairs);
 	for (size_t i = 0; i < count; i++) {
@@ -550,10 +536,7 @@ static void sigv4_key_fit(struct sigv4_key *k, const struct sigv4_request *r, co
 const char *sigv4_sign(struct arena *a, const struct sigv4_request *r)
 {
 	struct sigv4_key own = { 0 }, *signing = r->kept ? r->kept : &own;
-	AUTO_BUF struct buf request = { 0 };
-	AUTO_BUF struct buf names = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf out = { 0 };
+	AUTO_BUF struct buf request = { 0 }, names = { 0 }, text = { 0 }, out = { 0 };
 	unsigned char digest[SHA256_DIGEST_LENGTH];
 	char hex[SHA256_HEX + 1];
 	char date[9];

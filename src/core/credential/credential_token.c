@@ -60,8 +60,6 @@ static void ask_for_token(struct credential *c, const char *uri, const struct bu
 		       form->p, ASK_LIMIT_MS, after_token);
 }
 
-/* ---- Google ---------------------------------------------------------------------------------------------------- */
-
 static bool add_signature(struct buf *out, const char *pem, struct str text)
 {
 	char no_password[] = ""; /* NULL would ask for one at the terminal */
@@ -83,9 +81,7 @@ static bool add_signature(struct buf *out, const char *pem, struct str text)
 
 static void ask_as_service(struct credential *c, const struct json *file, struct arena *a)
 {
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf jwt = { 0 };
-	AUTO_BUF struct buf form = { 0 };
+	AUTO_BUF struct buf text = { 0 }, jwt = { 0 }, form = { 0 };
 	const char *key = json_cstr(json_get(file, "private_key"), a), *uri = json_cstr(json_get(file, "token_uri"), a);
 	long long now_s = id_wall_ms() / 1000;
 
@@ -148,8 +144,7 @@ static void google_fetch(struct credential *c)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf form = { 0 };
+	AUTO_BUF struct buf text = { 0 }, form = { 0 };
 	const struct json *file = NULL;
 	const char *path = credential_env(c, "GOOGLE_APPLICATION_CREDENTIALS"), *given = path;
 	const char *config = credential_env(c, "CLOUDSDK_CONFIG"), *home = credential_env(c, "HOME");
@@ -194,13 +189,10 @@ static void google_fetch(struct credential *c)
 
 const struct credential_ops credential_google_ops = { .fetch = google_fetch, .sign = bearer_sign };
 
-/* ---- Microsoft Entra, for Foundry -------------------------------------------------------------------------------- */
-
 static void entra_fetch(struct credential *c)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	AUTO_BUF struct buf form = { 0 };
-	AUTO_BUF struct buf assertion = { 0 };
+	AUTO_BUF struct buf form = { 0 }, assertion = { 0 };
 	const char *client = credential_env(c, "AZURE_CLIENT_ID"), *tenant = credential_env(c, "AZURE_TENANT_ID");
 	const char *secret = credential_env(c, "AZURE_CLIENT_SECRET"),
 		   *file = credential_env(c, "AZURE_FEDERATED_TOKEN_FILE");

@@ -4,8 +4,6 @@
 #include "core/message/message.h"
 #include "lib/json/json_write.h"
 
-/* ---- one content block as JSON bytes ----------------------------------------------------------------------------- */
-
 struct segment *segment_new(enum segment_kind kind, struct str json)
 {
 	struct segment *s = xmalloc(sizeof *s + json.n);
@@ -142,8 +140,6 @@ struct segment *segment_lost_result(struct str call_id)
 				   true);
 }
 
-/* ---- interned request heads -------------------------------------------------------------------------------------- */
-
 struct head *head_intern(struct head_pool *pool, struct str bytes)
 {
 	struct head *h = map_get(&pool->heads, bytes);
@@ -183,8 +179,6 @@ void head_pool_release(struct head_pool *pool)
 	assert(!pool->heads.count);
 	map_release(&pool->heads);
 }
-
-/* ---- token counts in and out of JSON ----------------------------------------------------------------------------- */
 
 #define MOST_COST_USD 1e6
 #define MOST_TOKENS   (INT64_C(1) << 48) /* larger values are not token counts; sums of smaller ones never overflow */
@@ -246,16 +240,8 @@ void usage_write(struct json_out *w, const struct usage *u)
 	}
 	if (inside)
 		json_close(w);
-	if (u->cost_usd > 0) {
-		json_key(w, "cost");
-		json_put_double(w, u->cost_usd);
-	}
-	if (u->estimated)
-		json_kbool(w, "estimated", true);
-	json_close(w);
+	json_putf(w, "cost?:%g, estimated?:!!%d}", MAX(u->cost_usd, 0), u->estimated);
 }
-
-/* ---- a list of pieces -------------------------------------------------------------------------------------------- */
 
 void translation_free(struct translation *t)
 {

@@ -116,8 +116,6 @@ int model_default_at(const struct places *at, const char *configured, const char
 	return 0;
 }
 
-/* ---- availableModels -------------------------------------------------------------------------------------------- */
-
 int model_resolve_allowed(struct arena *a, const struct json *list, const struct places *at, const char *name,
 			  const char **ret_id, struct err *err)
 {

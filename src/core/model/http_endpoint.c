@@ -16,11 +16,6 @@ static void add_header(struct http_endpoint *p, const char *line)
 	p->headers[p->header_count] = NULL;
 }
 
-void http_endpoint_header(struct http_endpoint *p, const char *name, const char *value)
-{
-	add_header(p, arena_printf(&p->arena, "%s: %s", name, value));
-}
-
 /* A header that the client would drop or the server misread is refused before the first request. */
 static int add_extra_headers(struct http_endpoint *p, const char *lines, struct err *err)
 {
@@ -50,8 +45,6 @@ static int add_extra_headers(struct http_endpoint *p, const char *lines, struct 
 	}
 	return 0;
 }
-
-/* ---- the endpoint ---------------------------------------------------------------------------------------------- */
 
 bool url_is_loopback(const char *url)
 {
@@ -106,6 +99,8 @@ int http_endpoint_open(const struct provider *provider, const struct endpoint_op
 						.client_key_password = variables_get(
 							&o->variables, "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE") },
 			err);
+	if (at->header)
+		add_header(p, arena_strdup(&p->arena, at->header));
 	if (!p->client) {
 		credential_free(p->endpoint.credential);
 		http_endpoint_close(&p->endpoint);
@@ -181,8 +176,6 @@ int http_endpoint_check(const struct provider *p, const struct endpoint_options 
 		return 0;
 	return err_set(err, ERR_USAGE, "%s is not an address (http://... or https://...): %s", p->env.base_url, url);
 }
-
-/* ---- one request ----------------------------------------------------------------------------------------------- */
 
 static void http_call_send(struct http_call *c);
 
@@ -569,7 +562,6 @@ int http_endpoint_start(struct endpoint *e, struct model_call *call, struct err 
 {
 	struct http_call *c = http_call_new(CONTAINER_OF(e, struct http_endpoint, endpoint), call);
 
-	(void)err;
 	if (c->quirks->no_tools && str_has(call->body.head->bytes, STR(",\"tools\":["))) {
 		http_call_finish_later(
 			c, FAIL_NOT_ADMITTED,

@@ -11,7 +11,6 @@ enum { LARGEST_ANSWER = 64 << 20, LARGEST_ERROR_BODY = 64 << 10 };
 enum { WIRE_MOST_HEADERS = 4 };
 
 struct http_call;
-struct http_endpoint;
 struct model_quirks;
 struct wire_form;
 
@@ -109,12 +108,12 @@ struct http_address {
 	const char *base;              /* may end with slashes and have a query */
 	struct credential *credential; /* taken, also by a failure; NULL: none is sent */
 	const char *region, *prefix, *project;
+	const char *header; /* one more; NULL: none */
 };
 
 /* For open of a place. extra_headers of the options are added. */
 int http_endpoint_open(const struct provider *provider, const struct endpoint_options *o, const struct http_address *at,
 		       struct http_endpoint **ret_endpoint, struct err *err);
-void http_endpoint_header(struct http_endpoint *p, const char *name, const char *value);
 void http_endpoint_close(struct endpoint *e);
 int http_endpoint_start(struct endpoint *e, struct model_call *call, struct err *err);
 void http_endpoint_cancel(struct model_call *call);

@@ -18,8 +18,6 @@ static int own_open(const struct provider *provider, const struct endpoint_optio
 /* What all of them have in common */
 static const struct provider own_provider = { HTTP_PLACE, .own_names = true, .gateway = true, .open = own_open };
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
-
 enum member_type { TEXT, NUMBER, SWITCH, LIST, MAP, ANY };
 
 struct member {
@@ -173,8 +171,6 @@ int places_read_own(struct places *p, struct str json, struct err *err)
 	return 0;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------------- */
-
 static const char *find_own_variable(const void *data, const char *name)
 {
 	const struct own_place *own = data;
@@ -305,8 +301,7 @@ static int own_open(const struct provider *provider, const struct endpoint_optio
 		    struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	AUTO_BUF struct buf base = { 0 };
-	AUTO_BUF struct buf headers = { 0 };
+	AUTO_BUF struct buf base = { 0 }, headers = { 0 };
 	struct own_place *own = CONTAINER_OF(provider, struct own_place, provider);
 	const struct json *list = json_get(provider->own, "headers");
 	const char *region = json_cstr(json_get(provider->own, "region"), &a);
@@ -333,14 +328,14 @@ static int own_open(const struct provider *provider, const struct endpoint_optio
 	struct http_address at = { .base = base.p,
 				   .region = region,
 				   .prefix = bedrock_prefix(&options, region),
-				   .project = json_cstr(json_get(provider->own, "project"), &a) };
+				   .project = json_cstr(json_get(provider->own, "project"), &a),
+				   .header = workspace ? arena_printf(&a, "anthropic-workspace-id: %s", workspace)
+						       : NULL };
 	if (provider->wire == &wire_rawpredict && !at.project)
 		return err_set(err, ERR_USAGE, "providers.%s has no project", provider->name);
 	if (own_credential(own, o, base.p, region, &at.credential, err) < 0 ||
 	    http_endpoint_open(provider, &options, &at, &p, err) < 0)
 		return -(int)err->kind;
-	if (workspace)
-		http_endpoint_header(p, "anthropic-workspace-id", workspace);
 	number = 0;
 	(void)json_i64(json_get(provider->own, "maxRequests"), &number);
 	p->endpoint.most = (unsigned)MIN(number, 1000000);

@@ -8,8 +8,6 @@
 #define MESSAGES_PLACE \
 	HTTP_PLACE, .env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true
 
-/* ---- shared ---------------------------------------------------------------------------------------------------- */
-
 static const char *env(const struct endpoint_options *o, const char *name)
 {
 	return variables_get(&o->variables, name);
@@ -32,6 +30,36 @@ static struct credential *given_credential(const struct endpoint_options *o, con
 	return credential_new(CREDENTIAL_HEADERS, &(struct credential_options){ .loop = o->loop, .headers = headers });
 }
 
+/* How a place gets its credential: that of the options, or one that is fetched */
+struct place_key {
+	const char *skip; /* variable: none is sent */
+	bool is_fetched;  /* the place takes neither a key nor a token of the options */
+	enum credential_kind kind;
+	struct credential_options fetched; /* without loop, spawner and variables */
+};
+
+static int place_open(const struct provider *provider, const struct endpoint_options *o, struct http_address at,
+		      struct place_key key, struct endpoint **ret, struct err *err)
+{
+	struct endpoint_options given = *o;
+	struct http_endpoint *p;
+
+	if (http_endpoint_check(provider, o, err) < 0)
+		return -(int)err->kind;
+	if (key.is_fetched)
+		given.api_key = given.auth_token = NULL;
+	key.fetched.loop = o->loop;
+	key.fetched.spawner = o->spawner;
+	key.fetched.variables = o->variables;
+	at.credential = given_credential(&given, key.skip);
+	if (!at.credential)
+		at.credential = credential_new(key.kind, &key.fetched);
+	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
+		return -(int)err->kind;
+	*ret = &p->endpoint;
+	return 0;
+}
+
 /* Whether id ends with a date of eight digits; *ret_at: where its dash is. */
 static bool is_dated(const char *id, size_t *ret_at)
 {
@@ -43,42 +71,28 @@ static bool is_dated(const char *id, size_t *ret_at)
 	return true;
 }
 
-/* ---- Anthropic, and gateways ------------------------------------------------------------------------------------ */
-
 /* Only one credential is sent: a gateway that has a token must not see the private key. */
 static int anthropic_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
 			  struct err *err)
 {
-	const char *base = o->base_url ? o->base_url : "https://api.anthropic.com";
 	const char *ttl = env(o, "CLAUDE_CODE_API_KEY_HELPER_TTL_MS");
-	struct credential_options helper = { .loop = o->loop,
-					     .spawner = o->spawner,
-					     .variables = o->variables,
-					     .helper = o->key_helper,
-					     .helper_headers = { "authorization: Bearer %s", "x-api-key: %s" },
-					     .helper_ttl_ms = 300000 };
-	struct http_endpoint *p;
+	struct place_key key = { .kind = CREDENTIAL_HELPER,
+				 .fetched = { .helper = o->key_helper,
+					      .helper_headers = { "authorization: Bearer %s", "x-api-key: %s" },
+					      .helper_ttl_ms = 300000 } };
+	AUTO_ARENA struct arena a = { 0 };
+	struct endpoint_options options = *o;
 
 	if (!o->api_key && !o->auth_token && !o->key_helper)
 		return err_set(err, ERR_USAGE,
 			       "no API key: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN (looked at both; "
 			       "--provider scripted runs the built-in demo model instead)");
-	if (http_endpoint_check(provider, o, err) < 0)
-		return -(int)err->kind;
 	if (ttl)
-		(void)str_to_u64(str_from(ttl), &helper.helper_ttl_ms);
-	struct credential *credential = given_credential(o, NULL);
-	if (!credential)
-		credential = credential_new(CREDENTIAL_HELPER, &helper);
-	AUTO_ARENA struct arena a = { 0 };
-	struct endpoint_options options = *o;
+		(void)str_to_u64(str_from(ttl), &key.fetched.helper_ttl_ms);
 	if (o->task_budget)
 		options.betas = arena_printf(&a, TASK_BUDGETS "%s%s", o->betas ? "," : "", o->betas ? o->betas : "");
-	struct http_address at = { .base = base, .credential = credential };
-	if (http_endpoint_open(provider, &options, &at, &p, err) < 0)
-		return -(int)err->kind;
-	*ret = &p->endpoint;
-	return 0;
+	const char *base = o->base_url ? o->base_url : "https://api.anthropic.com";
+	return place_open(provider, &options, (struct http_address){ .base = base }, key, ret, err);
 }
 
 const struct provider provider_anthropic = {
@@ -91,8 +105,6 @@ const struct provider provider_anthropic = {
 	.searches_web = true,
 	.open = anthropic_open,
 };
-
-/* ---- AWS ------------------------------------------------------------------------------------------------------- */
 
 static const char *prefix_of(const struct variables *v, const char *region)
 {
@@ -160,7 +172,6 @@ static const char *bedrock_name(const struct http_endpoint *p, const char *model
 
 static const char *mantle_name(const struct http_endpoint *p, const char *model, struct arena *a)
 {
-	(void)p;
 	return str_starts(str_from(model), STR("claude-")) ? arena_printf(a, "anthropic.%s", model) : model;
 }
 
@@ -202,34 +213,23 @@ static int aws_open(const struct provider *provider, const struct endpoint_optio
 	AUTO_ARENA struct arena a = { 0 };
 	const char *region = aws_region(&a, &o->variables), *base = o->base_url;
 	const struct aws_service *s = aws_services;
-	struct http_endpoint *p;
 
 	while (s->provider != provider)
 		s++;
 	const char *value = s->variable ? env(o, s->variable) : NULL;
 	if (s->missing && !value)
 		return err_set(err, ERR_USAGE, "%s: set %s", s->missing, s->variable);
-	if (http_endpoint_check(provider, o, err) < 0)
-		return -(int)err->kind;
 	if (!base)
 		base = arena_printf(&a, "https://%s.%s.%s", s->host, region, s->domain);
-	struct credential *credential = given_credential(o, s->skip);
-	if (!credential)
-		credential = credential_new(CREDENTIAL_AWS,
-					    &(struct credential_options){ .loop = o->loop,
-									  .spawner = o->spawner,
-									  .variables = o->variables,
-									  .region = region,
-									  .service = s->service,
-									  .export_command = o->aws_export,
-									  .refresh_command = o->aws_refresh });
-	struct http_address at = { base, credential, .region = region, .prefix = bedrock_prefix(o, region) };
-	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
-		return -(int)err->kind;
-	if (value)
-		http_endpoint_header(p, s->header, value);
-	*ret = &p->endpoint;
-	return 0;
+	struct http_address at = { base, .region = region, .prefix = bedrock_prefix(o, region),
+				   .header = value ? arena_printf(&a, "%s: %s", s->header, value) : NULL };
+	struct place_key key = { .skip = s->skip,
+				 .kind = CREDENTIAL_AWS,
+				 .fetched = { .region = region,
+					      .service = s->service,
+					      .export_command = o->aws_export,
+					      .refresh_command = o->aws_refresh } };
+	return place_open(provider, o, at, key, ret, err);
 }
 
 const struct provider provider_bedrock = {
@@ -268,13 +268,10 @@ static const struct provider provider_platform = {
 	.open = aws_open,
 };
 
-/* ---- Google ---------------------------------------------------------------------------------------------------- */
-
 const char *vertex_model_name(const struct http_endpoint *p, const char *model, struct arena *a)
 {
 	size_t at;
 
-	(void)p;
 	if (!str_starts(str_from(model), STR("claude-")) || !is_dated(model, &at))
 		return model;
 	return arena_printf(a, "%.*s@%s", (int)at, model, model + at + 1);
@@ -288,6 +285,14 @@ static bool vertex_is_regional(const struct places *at, const char *model)
 	return !region || strcmp(region, "global") != 0;
 }
 
+static struct place_key google_key(const struct endpoint_options *o, const char *skip)
+{
+	return (struct place_key){ .skip = skip,
+				   .is_fetched = true,
+				   .kind = CREDENTIAL_GOOGLE,
+				   .fetched = { .refresh_command = o->gcp_refresh } };
+}
+
 static int vertex_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
 		       struct err *err)
 {
@@ -295,29 +300,14 @@ static int vertex_open(const struct provider *provider, const struct endpoint_op
 	const char *names[] = { env(o, "GCLOUD_PROJECT"), env(o, "GOOGLE_CLOUD_PROJECT"),
 				credential_google_project(&a, &o->variables), env(o, "ANTHROPIC_VERTEX_PROJECT_ID") };
 	const char *project = NULL, *region = env(o, "CLOUD_ML_REGION");
-	struct endpoint_options no_key = *o;
-	struct http_endpoint *p;
 
 	for (size_t i = 0; i < COUNT_OF(names) && !project; i++)
 		project = names[i];
 	if (!project)
 		return err_set(err, ERR_USAGE, "Vertex AI needs the project: set ANTHROPIC_VERTEX_PROJECT_ID");
-	if (http_endpoint_check(provider, o, err) < 0)
-		return -(int)err->kind;
-	no_key.api_key = no_key.auth_token = NULL; /* Google takes neither */
-	struct credential *credential = given_credential(&no_key, "CLAUDE_CODE_SKIP_VERTEX_AUTH");
-	if (!credential)
-		credential = credential_new(CREDENTIAL_GOOGLE,
-					    &(struct credential_options){ .loop = o->loop,
-									  .spawner = o->spawner,
-									  .variables = o->variables,
-									  .refresh_command = o->gcp_refresh });
-	struct http_address at = { o->base_url ? o->base_url : "", credential, .region = region ? region : "us-east5",
+	struct http_address at = { o->base_url ? o->base_url : "", .region = region ? region : "us-east5",
 				   .project = project };
-	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
-		return -(int)err->kind;
-	*ret = &p->endpoint;
-	return 0;
+	return place_open(provider, o, at, google_key(o, "CLAUDE_CODE_SKIP_VERTEX_AUTH"), ret, err);
 }
 
 static const struct provider provider_vertex = {
@@ -340,7 +330,6 @@ static int google_cloud_open(const struct provider *provider, const struct endpo
 	const char *project = env(o, "ANTHROPIC_GOOGLE_CLOUD_PROJECT"), *base = o->base_url;
 	const char *workspace = env(o, "ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID");
 	const char *location = env(o, "ANTHROPIC_GOOGLE_CLOUD_LOCATION");
-	struct http_endpoint *p;
 
 	if (!base && (!project || !workspace))
 		return err_set(err, ERR_USAGE,
@@ -350,22 +339,8 @@ static int google_cloud_open(const struct provider *provider, const struct endpo
 		base = arena_printf(&a,
 				    "https://claude.googleapis.com/v1/projects/%s/locations/%s/workspaces/%s/invoke",
 				    project, location ? location : "global", workspace);
-	if (http_endpoint_check(provider, o, err) < 0)
-		return -(int)err->kind;
-	struct endpoint_options no_key = *o;
-	no_key.api_key = no_key.auth_token = NULL; /* Google takes neither */
-	struct credential_options google = {
-		.loop = o->loop, .spawner = o->spawner, .variables = o->variables, .refresh_command = o->gcp_refresh
-	};
-	struct http_address at = { .base = base,
-				   .credential =
-					   given_credential(&no_key, "CLAUDE_CODE_SKIP_ANTHROPIC_GOOGLE_CLOUD_AUTH") };
-	if (!at.credential)
-		at.credential = credential_new(CREDENTIAL_GOOGLE, &google);
-	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
-		return -(int)err->kind;
-	*ret = &p->endpoint;
-	return 0;
+	return place_open(provider, o, (struct http_address){ .base = base },
+			  google_key(o, "CLAUDE_CODE_SKIP_ANTHROPIC_GOOGLE_CLOUD_AUTH"), ret, err);
 }
 
 static const struct provider provider_google_cloud = {
@@ -377,36 +352,23 @@ static const struct provider provider_google_cloud = {
 	.open = google_cloud_open,
 };
 
-/* ---- Microsoft ------------------------------------------------------------------------------------------------- */
-
 static int foundry_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
 			struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *resource = env(o, "ANTHROPIC_FOUNDRY_RESOURCE"), *base = o->base_url;
-	struct http_endpoint *p;
+	struct place_key key = { .skip = "CLAUDE_CODE_SKIP_FOUNDRY_AUTH", .kind = CREDENTIAL_ENTRA };
 
 	if (!base && !resource)
 		return err_set(
 			err, ERR_USAGE,
 			"Foundry needs the resource: set ANTHROPIC_FOUNDRY_RESOURCE or ANTHROPIC_FOUNDRY_BASE_URL");
-	if (http_endpoint_check(provider, o, err) < 0)
-		return -(int)err->kind;
 	if (!base && strpbrk(resource, "/.:@?# "))
 		return err_set(err, ERR_USAGE,
 			       "ANTHROPIC_FOUNDRY_RESOURCE is the name of a resource, not an address: %s", resource);
 	if (!base)
 		base = arena_printf(&a, "https://%s.services.ai.azure.com/anthropic", resource);
-	struct credential *credential = given_credential(o, "CLAUDE_CODE_SKIP_FOUNDRY_AUTH");
-	if (!credential)
-		credential = credential_new(
-			CREDENTIAL_ENTRA, &(struct credential_options){
-						  .loop = o->loop, .spawner = o->spawner, .variables = o->variables });
-	if (http_endpoint_open(provider, o, &(struct http_address){ .base = base, .credential = credential }, &p, err) <
-	    0)
-		return -(int)err->kind;
-	*ret = &p->endpoint;
-	return 0;
+	return place_open(provider, o, (struct http_address){ .base = base }, key, ret, err);
 }
 
 static const struct provider provider_foundry = {
@@ -420,8 +382,6 @@ static const struct provider provider_foundry = {
 	.own_names = true,
 	.open = foundry_open,
 };
-
-/* ---- places with a key, or without one --------------------------------------------------------------------------- */
 
 /* A key in a header, or none */
 static int plain_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
@@ -478,7 +438,6 @@ static int azure_open(const struct provider *provider, const struct endpoint_opt
 	HTTP_PLACE, .name = title, .env.base_url = variable "_BASE_URL", .env.api_key = variable "_API_KEY", \
 		    .env.model = variable "_MODEL", .wire = &wire_chat, .base = address, .open = plain_open
 
-static const struct provider provider_openai = { PLAIN("openai", "OPENAI", "https://api.openai.com/v1") };
 static const struct provider provider_azure = {
 	HTTP_PLACE,
 	.name = "azure",
@@ -488,14 +447,6 @@ static const struct provider provider_azure = {
 	.key_header = "api-key",
 	.open = azure_open,
 };
-static const struct provider provider_openrouter = { PLAIN("openrouter", "OPENROUTER", "https://openrouter.ai/api/v1"),
-						     .gateway = true, .server = "openrouter" };
-static const struct provider provider_deepseek = { PLAIN("deepseek", "DEEPSEEK", "https://api.deepseek.com") };
-static const struct provider provider_mistral = { PLAIN("mistral", "MISTRAL", "https://api.mistral.ai/v1") };
-static const struct provider provider_groq = { PLAIN("groq", "GROQ", "https://api.groq.com/openai/v1") };
-static const struct provider provider_xai = { PLAIN("xai", "XAI", "https://api.x.ai/v1") };
-static const struct provider provider_moonshot = { PLAIN("moonshot", "MOONSHOT", "https://api.moonshot.ai/v1") };
-static const struct provider provider_zai = { PLAIN("zai", "ZAI", "https://api.z.ai/api/paas/v4") };
 static const struct provider provider_gemini = {
 	HTTP_PLACE,
 	.name = "gemini",
@@ -508,14 +459,6 @@ static const struct provider provider_gemini = {
 
 #define LOCAL(dialect) .local = true, .gateway = true, .server = dialect
 
-static const struct provider provider_ollama = { PLAIN("ollama", "OLLAMA", "http://127.0.0.1:11434/v1"),
-						 LOCAL("ollama"), .may_cut = true };
-static const struct provider provider_lmstudio = { PLAIN("lmstudio", "LMSTUDIO", "http://127.0.0.1:1234/v1"),
-						   LOCAL("lmstudio") };
-static const struct provider provider_llamacpp = { PLAIN("llamacpp", "LLAMACPP", "http://127.0.0.1:8080/v1"),
-						   LOCAL("llamacpp") };
-static const struct provider provider_vllm = { PLAIN("vllm", "VLLM", "http://127.0.0.1:8000/v1"), LOCAL("vllm") };
-
 const struct provider *const provider_table[] = {
 	&provider_anthropic,
 	&provider_bedrock,
@@ -524,20 +467,22 @@ const struct provider *const provider_table[] = {
 	&provider_vertex,
 	&provider_google_cloud,
 	&provider_foundry,
-	&provider_openai,
+	&(const struct provider){ PLAIN("openai", "OPENAI", "https://api.openai.com/v1") },
 	&provider_azure,
 	&provider_gemini,
-	&provider_openrouter,
-	&provider_deepseek,
-	&provider_mistral,
-	&provider_groq,
-	&provider_xai,
-	&provider_moonshot,
-	&provider_zai,
-	&provider_ollama,
-	&provider_lmstudio,
-	&provider_llamacpp,
-	&provider_vllm,
+	&(const struct provider){ PLAIN("openrouter", "OPENROUTER", "https://openrouter.ai/api/v1"), .gateway = true,
+				  .server = "openrouter" },
+	&(const struct provider){ PLAIN("deepseek", "DEEPSEEK", "https://api.deepseek.com") },
+	&(const struct provider){ PLAIN("mistral", "MISTRAL", "https://api.mistral.ai/v1") },
+	&(const struct provider){ PLAIN("groq", "GROQ", "https://api.groq.com/openai/v1") },
+	&(const struct provider){ PLAIN("xai", "XAI", "https://api.x.ai/v1") },
+	&(const struct provider){ PLAIN("moonshot", "MOONSHOT", "https://api.moonshot.ai/v1") },
+	&(const struct provider){ PLAIN("zai", "ZAI", "https://api.z.ai/api/paas/v4") },
+	&(const struct provider){ PLAIN("ollama", "OLLAMA", "http://127.0.0.1:11434/v1"), LOCAL("ollama"),
+				  .may_cut = true },
+	&(const struct provider){ PLAIN("lmstudio", "LMSTUDIO", "http://127.0.0.1:1234/v1"), LOCAL("lmstudio") },
+	&(const struct provider){ PLAIN("llamacpp", "LLAMACPP", "http://127.0.0.1:8080/v1"), LOCAL("llamacpp") },
+	&(const struct provider){ PLAIN("vllm", "VLLM", "http://127.0.0.1:8000/v1"), LOCAL("vllm") },
 	&provider_scripted,
 	NULL,
 };

@@ -16,11 +16,6 @@
 #include "core/model/governor.h"
 #include "core/model/places.h"
 
-struct credential;
-struct endpoint;
-struct spawner;
-struct model_call;
-
 /* Borrowed until open returns */
 struct endpoint_options {
 	struct loop *loop;

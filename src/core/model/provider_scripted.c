@@ -104,7 +104,6 @@ static int scripted_start(struct endpoint *e, struct model_call *call, struct er
 	AUTO_BUF struct buf body = { 0 };
 	struct playback *p = xcalloc(1, sizeof *p);
 
-	(void)err;
 	buf_reserve(&body, call->body.size);
 	body.n = body_read(&call->body, body.p, call->body.size);
 	p->scripted = s;

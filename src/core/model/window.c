@@ -94,7 +94,6 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 	const char *server = dialects[ask->row].server;
 	bool maximum = dialects[ask->row].maximum;
 
-	(void)text;
 	int64_t n = error == HTTP_OK && http_status(r) == 200
 			    ? window_in_answer(buf_str(&ask->answer), str_from(ask->model))
 			    : 0;

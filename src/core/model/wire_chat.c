@@ -65,7 +65,6 @@ static void chat_model_at(const struct http_endpoint *p, const char *model, stru
 
 static unsigned responses_quirks_at(const char *base)
 {
-	(void)base;
 	return CHAT_SESSION_KEY;
 }
 
@@ -74,7 +73,6 @@ static void gemini_model_at(const struct http_endpoint *p, const char *model, st
 {
 	const char *version = strstr(model, "gemini-");
 
-	(void)p;
 	version = version ? version + strlen("gemini-") : "";
 	if (version[0] == '1' || !strncmp(version, "2.0", 3))
 		quirks->bits |= WIRE_NO_REASONING;
@@ -83,8 +81,6 @@ static void gemini_model_at(const struct http_endpoint *p, const char *model, st
 	else
 		quirks->bits |= GEMINI_SIGNED;
 }
-
-/* ---- what servers do not take ---------------------------------------------------------------------------------- */
 
 /* The first row that matches the server's error and was not applied to the request yet. */
 static const struct {
@@ -242,8 +238,6 @@ static void explain_failure(struct model_call *call)
 			    variable ? variable : "keyEnv of its provider");
 	}
 }
-
-/* ---- one request ----------------------------------------------------------------------------------------------- */
 
 static void chat_begin(struct http_call *c)
 {

@@ -22,8 +22,6 @@ static const struct wire_quirk messages_quirks[] = {
 	{ "noEffort", NO_EFFORT }, { "noThinking", NO_THINKING }, { "noBetas", NO_BETAS }, { NULL, 0 }
 };
 
-/* ---- the body -------------------------------------------------------------------------------------------------- */
-
 static size_t messages_read(struct http_call *c, char *out, size_t room)
 {
 	struct messages_call *m = CONTAINER_OF(c, struct messages_call, http);
@@ -122,25 +120,20 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 	m->skip = (size_t)(end - head.p);
 }
 
-/* Anthropic and clouds take their own thinking back only if it is signed, other servers as they gave it. */
-static void set_origin(struct http_call *c)
-{
-	const char *again = c->quirks->forgets ? " again" : "", *base = c->server->base;
-	const char *whole = arena_printf(&c->arena, "%s%s %s", base, again, c->model);
-
-	c->call->answer.origin = (uint16_t)(ORIGIN_FIRST + str_hash(str_from(whole)) % (ORIGIN_SEVERAL - ORIGIN_FIRST));
-	c->call->answer.unsigned_too =
-		c->wire == &wire_messages && !strstr(base, "://api.anthropic.com") &&
-		(c->server->endpoint.provider == &provider_anthropic || c->server->endpoint.provider->own);
-	body_set_origin(&c->call->body, c->call->answer.origin, c->quirks->forgets);
-}
-
 static void begin_request(struct http_call *c, const char *version)
 {
 	struct messages_call *m = CONTAINER_OF(c, struct messages_call, http);
+	struct answer *answer = &c->call->answer;
+	const char *again = c->quirks->forgets ? " again" : "", *base = c->server->base;
+	const char *whole = arena_printf(&c->arena, "%s%s %s", base, again, c->model);
 
 	rewrite_beginning(m, version);
-	set_origin(c);
+	answer->origin = (uint16_t)(ORIGIN_FIRST + str_hash(str_from(whole)) % (ORIGIN_SEVERAL - ORIGIN_FIRST));
+	/* Anthropic and clouds take their own thinking back only if it is signed, other servers as they gave it. */
+	answer->unsigned_too =
+		c->wire == &wire_messages && !strstr(base, "://api.anthropic.com") &&
+		(c->server->endpoint.provider == &provider_anthropic || c->server->endpoint.provider->own);
+	body_set_origin(&c->call->body, answer->origin, c->quirks->forgets);
 	messages_rewind(c);
 	c->size = c->call->body.size - m->skip + c->beginning.n;
 	c->fixed = c->call->body.head->bytes.n - m->skip + c->beginning.n;
@@ -206,8 +199,6 @@ static bool messages_learn(struct http_call *c)
 	return false;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------------------------ */
-
 /* Of anything but an event stream and JSON, which may be an answer that came whole, the beginning is kept for the error. */
 static bool messages_feed(struct http_call *c, const char *p, size_t n)
 {
@@ -241,8 +232,6 @@ const struct wire wire_messages = {
 	MESSAGES_WIRE,           .name = "messages",    .path = "/v1/messages",
 	.begin = messages_begin, .feed = messages_feed, .finish = messages_finish,
 };
-
-/* ---- Vertex ---------------------------------------------------------------------------------------------------- */
 
 const char *vertex_region(const struct variables *v, const char *model)
 {
@@ -285,22 +274,6 @@ const struct wire wire_rawpredict = {
 	.feed = messages_feed, .finish = messages_finish,
 };
 
-/* ---- Bedrock --------------------------------------------------------------------------------------------------- */
-
-/* The last event has counts of Bedrock itself, for models that report no usage. */
-static void take_metrics(struct usage *u, struct str event)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root = NULL;
-
-	(void)json_parse(&reader, event.p, event.n, &root, NULL);
-	const struct json *metrics = json_get(root, "amazon-bedrock-invocationMetrics");
-	(void)json_i64(json_get(metrics, "inputTokenCount"), &u->input);
-	(void)json_i64(json_get(metrics, "outputTokenCount"), &u->output);
-	(void)json_i64(json_get(metrics, "cacheReadInputTokenCount"), &u->cache_read);
-	(void)json_i64(json_get(metrics, "cacheWriteInputTokenCount"), &u->cache_write);
-}
-
 /* {"bytes":"base64 of an event"}; frames without it are ignored. */
 static void on_frame(void *data, const char *exception, struct str payload)
 {
@@ -333,8 +306,15 @@ static void on_frame(void *data, const char *exception, struct str payload)
 		failure_set(&answer->failure, FAIL_GARBAGE, "the answer breaks the protocol: a frame is not base64");
 	else
 		answer_event(answer, buf_str(&event));
-	if (answer->ended && !answer->usage.input && !answer->usage.output)
-		take_metrics(&answer->usage, buf_str(&event));
+	struct usage *u = &answer->usage;
+	if (!answer->ended || u->input || u->output || json_parse(&reader, event.p, event.n, &root, NULL) < 0)
+		return;
+	/* The last event has counts of Bedrock itself, for models that report no usage. */
+	const struct json *metrics = json_get(root, "amazon-bedrock-invocationMetrics");
+	(void)json_i64(json_get(metrics, "inputTokenCount"), &u->input);
+	(void)json_i64(json_get(metrics, "outputTokenCount"), &u->output);
+	(void)json_i64(json_get(metrics, "cacheReadInputTokenCount"), &u->cache_read);
+	(void)json_i64(json_get(metrics, "cacheWriteInputTokenCount"), &u->cache_write);
 }
 
 static bool invoke_feed(struct http_call *c, const char *p, size_t n)

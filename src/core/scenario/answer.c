@@ -233,8 +233,6 @@ struct reply *answer_rule(struct asking *a, const struct rule *rule, const struc
 	return r;
 }
 
-/* ---- steps ----------------------------------------------------------------------------------------------------- */
-
 /* Bytes are generated on demand: events are joined into one step unless the scenario delays them; then a fault may
  * truncate the bytes. */
 

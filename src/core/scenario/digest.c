@@ -62,7 +62,7 @@ const char *digest_id(char out[DIGEST_ID_MAX], const char *prefix, uint64_t a, u
 	return out;
 }
 
-/* ---- signatures of thinking text and self-checking redacted data ------------------------------------------------- */
+/* Signatures of thinking text and self-checking redacted data. */
 
 enum { SALT_THINKING = 11, SALT_REDACTED = 13 };
 

@@ -268,8 +268,6 @@ struct reply *engine_ask(struct engine *e, const struct engine_request *ask)
 	return r;
 }
 
-/* ---- the rule for a request ------------------------------------------------------------------------------------ */
-
 /* Conditions on the request come first; nth, every and chance count only the requests for which those hold. */
 
 static bool any_has(struct texts texts, struct str part)
@@ -359,8 +357,6 @@ static const struct rule *match_rule(struct asking *a)
 		a->engine->rules[rule->index].matched++;
 	return rule;
 }
-
-/* ---- what an engine has counted, as JSON ------------------------------------------------------------------------- */
 
 void engine_stats(const struct engine *e, struct buf *out_json)
 {

@@ -338,8 +338,6 @@ int request_check(struct checker *c, struct str body, unsigned flags, struct req
 	return rc;
 }
 
-/* ---- the texts of a request that rules look at ------------------------------------------------------------------- */
-
 /* Nothing is decoded before a rule asks for it. */
 
 struct collector {

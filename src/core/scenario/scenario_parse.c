@@ -230,7 +230,7 @@ void scenario_free(struct scenario *s)
 	free(s);
 }
 
-/* ---- words, numbers, strings and blocks of text out of a scenario's lines ---------------------------------------- */
+/* Words, numbers, strings and blocks of text out of a scenario's lines. */
 
 enum { LIMIT_SIZE_MB = 1024, LIMIT_TIME_MS = 24 * 3600 * 1000 };
 

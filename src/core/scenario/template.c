@@ -7,7 +7,7 @@
 #include "lib/json/json_write.h"
 #include "core/scenario/engine_int.h"
 
-/* ---- text with {{names}} in it, cut into pieces when the scenario is read ---------------------------------------- */
+/* Text with {{names}} in it, cut into pieces when the scenario is read. */
 
 /* {{n}} {{i}} {{turn}} {{request}}      numbers: matches of the rule, place in a repeat, turn, request
  *     {{agent}} {{model}}
@@ -184,8 +184,6 @@ int template_parse(struct parser *p, struct str text, bool json, struct text_tem
 	*ret = t;
 	return 0;
 }
-
-/* ---- fills values into the pieces of a template ------------------------------------------------------------------ */
 
 static struct str source_text(const struct asking *a, struct source source)
 {

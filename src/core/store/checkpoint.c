@@ -46,8 +46,6 @@ void checkpoint_free(struct checkpoint *c)
 	free(c);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------------------- */
-
 static struct json_out begin_line(struct checkpoint *c, const char *type)
 {
 	struct buf *line = &c->store->line;
@@ -117,8 +115,6 @@ int checkpoint_change(struct checkpoint *c, const char *path, const struct file_
 	put_version(&w, "after", after);
 	return end_line(c, &w, err);
 }
-
-/* ---- states of files --------------------------------------------------------------------------------------------- */
 
 struct file_version file_version_of(struct str bytes)
 {

@@ -116,8 +116,6 @@ const struct history_mark *file_history_latest(const struct file_history *h)
 	return NULL;
 }
 
-/* ---- the way back ---- */
-
 static bool version_follows(const struct history_change *change, const struct file_version *v)
 {
 	return file_version_same(&change->after, v) || file_version_same(&change->before, v);

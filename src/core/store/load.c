@@ -442,8 +442,6 @@ int session_load_end(const char *path, struct buf *ret_end, struct err *err)
 	}
 }
 
-/* ---- on the pool ---- */
-
 struct load_job {
 	uv_work_t work;
 	char *path;

@@ -21,8 +21,7 @@ static int set_byte(const int *fd, const char *id, short type)
 
 int session_lock(struct lock_table *t, const char *dir, const char *id, struct err *err)
 {
-	AUTO_BUF struct buf key = { 0 };
-	AUTO_BUF struct buf path = { 0 };
+	AUTO_BUF struct buf key = { 0 }, path = { 0 };
 	int *fd = map_get(&t->files, str_from(dir));
 
 	buf_addf(&key, "%s/%s", dir, id);

@@ -194,8 +194,6 @@ void replay_end(struct replay *r)
 	json_reader_release(&r->reader);
 }
 
-/* ---- facts about results ---- */
-
 static int64_t line_time_ms(const struct json *root)
 {
 	AUTO_ARENA struct arena scratch = { 0 };

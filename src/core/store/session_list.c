@@ -27,8 +27,6 @@ int session_each_line(const char *path, int (*fn)(void *data, struct str line), 
 	return status;
 }
 
-/* ---- one file ---------------------------------------------------------------------------------------------------- */
-
 struct scan {
 	struct session_list *list;
 	struct session_entry *entry;
@@ -136,8 +134,6 @@ static int on_line(void *data, struct str line)
 		take_prompt(s, root);
 	return 0;
 }
-
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 /* The next session file of an open directory; d NULL or at its end: false. */
 static bool next_session_file(DIR *d, struct str *ret_id, struct stat *ret_st)

@@ -43,8 +43,6 @@ static void rows_release(struct map *rows)
 	map_release(rows);
 }
 
-/* ---- the thread ---- */
-
 /* Waits for a reason to write (a loop turn is over, the time of the next try, the end) and moves the queue into held.
  * Returns false if this is the last time. */
 static bool state_take_rows(struct state *s, uint64_t retry_ms)
@@ -113,8 +111,6 @@ static bool state_start_thread(struct state *s)
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return s->has_thread;
 }
-
-/* ---- the loop's side ---- */
 
 static void on_turn_over(struct kick *kick)
 {

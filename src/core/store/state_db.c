@@ -17,8 +17,6 @@ static const struct library_symbol symbols[] = { SQLITE_FUNCTIONS(SYMBOL) };
 static const char *const files[] = { "libsqlite3.so.0", NULL };
 static const struct library library = { files, "libsqlite3-0", symbols, COUNT_OF(symbols) };
 
-/* ---- columns ---- */
-
 enum column_type {
 	COLUMN_TEXT, /* const char * */
 	COLUMN_INT,  /* int64_t */
@@ -134,8 +132,6 @@ static struct task_row read_row(const struct state_db *db)
 	return row;
 }
 
-/* ---- versions ---- */
-
 /* To change the schema: append a migration, never edit one (files that have seen it exist), and change the columns with it.
  * user_version is the number of migrations that a file has seen. */
 static const char *const migrations[] = {
@@ -204,8 +200,6 @@ static int db_migrate(const struct state_db *db, struct err *err)
 	}
 	return 0;
 }
-
-/* ---- a connection ---- */
 
 char *state_db_path(const char *config_dir)
 {
@@ -336,8 +330,7 @@ static int move_aside(struct state_db *db, struct err *err)
 		return 0;
 	id_iso_time(id_wall_ms(), now);
 	for (size_t i = 0; i < COUNT_OF(parts); i++) {
-		AUTO_BUF struct buf from = { 0 };
-		AUTO_BUF struct buf to = { 0 };
+		AUTO_BUF struct buf from = { 0 }, to = { 0 };
 		buf_addf(&from, "%s%s", db->path, parts[i]);
 		buf_addf(&to, "%s.broken-%s%s", db->path, now, parts[i]);
 		if (rename(from.p, to.p) < 0 && !*parts[i])
@@ -365,8 +358,6 @@ int state_db_commit(struct state_db *db, const struct map *rows, struct err *err
 		err->kind = 0;
 	return rc;
 }
-
-/* ---- the reader ---- */
 
 static int read_tasks(struct state_db *db, task_row_fn *fn, void *data, struct err *err)
 {
@@ -400,8 +391,6 @@ int state_each_task(const char *config_dir, task_row_fn *fn, void *data, struct 
 	state_db_release(&db);
 	return rc;
 }
-
-/* ---- owners ---- */
 
 /* The second field of the file is the program's name in parentheses, with any bytes in it: count from its end. */
 int64_t process_start(int64_t pid)

@@ -118,8 +118,6 @@ void journal_free(struct journal *j)
 	free(j);
 }
 
-/* ---- group commits ----------------------------------------------------------------------------------------------- */
-
 struct sync_batch {
 	uv_work_t work;
 	uv_thread_t thread; /* of a last batch, in place of the pool */
@@ -310,8 +308,6 @@ int journal_settle(struct journal *j, struct kick *kick, struct err *err)
 	return j && j->store->power ? journal_sync(j, kick, err) : 1;
 }
 
-/* ---- a fork begins with the lines of its origin --------------------------------------------------------------------- */
-
 /* Blocks of a file system that can share them (FICLONE), or a copy that never leaves the kernel, or one through memory. */
 static int copy_bytes(int in, int out, uint64_t bytes)
 {
@@ -366,8 +362,6 @@ int journal_begin_with(struct journal *j, const char *from, uint64_t bytes, stru
 	return 0;
 }
 
-/* ---- appending --------------------------------------------------------------------------------------------------- */
-
 static int journal_open(struct journal *j, struct err *err)
 {
 	if (j->fd >= 0) {
@@ -394,22 +388,9 @@ static int journal_open(struct journal *j, struct err *err)
 	return 0;
 }
 
-#ifdef CADRE_CRASH_POINTS
-/* Simulates a kill inside write(2); undone if the process lives. */
-static void write_torn(struct journal *j, const struct buf *line)
-{
-	struct stat st;
-
-	if (fstat(j->fd, &st) < 0)
-		return;
-	(void)!write(j->fd, line->p, line->n / 2);
-	crash_point(line_torn);
-	(void)!ftruncate(j->fd, st.st_size);
-}
-#endif
-
 int journal_append(struct journal *j, struct buf *line, struct err *err)
 {
+	struct stat st;
 	ssize_t n;
 
 	if (journal_open(j, err) < 0)
@@ -417,7 +398,11 @@ int journal_append(struct journal *j, struct buf *line, struct err *err)
 	buf_addch(line, '\n');
 	crash_point(line_before);
 #ifdef CADRE_CRASH_POINTS
-	write_torn(j, line);
+	if (fstat(j->fd, &st) == 0) { /* simulates a kill inside write(2); undone if the process lives */
+		(void)!write(j->fd, line->p, line->n / 2);
+		crash_point(line_torn);
+		(void)!ftruncate(j->fd, st.st_size);
+	}
 #endif
 	do
 		n = write(j->fd, line->p, line->n);
@@ -425,7 +410,6 @@ int journal_append(struct journal *j, struct buf *line, struct err *err)
 	if (n != (ssize_t)line->n) {
 		size_t wanted = line->n;
 		int saved = n < 0 ? errno : ENOSPC;
-		struct stat st;
 		if (n > 0 && fstat(j->fd, &st) == 0)
 			(void)!ftruncate(j->fd, st.st_size - n);
 		errno = saved;

@@ -249,7 +249,7 @@ void tool_call_reject(struct tool_call *call, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* ---- results that are too large go to a file that the model can read in parts ----------------------------------- */
+/* Results that are too large go to a file that the model can read in parts. */
 
 /* Call ids come from the model's side: only their harmless characters become part of a path. */
 char *tool_result_path(struct tool_call *call)
@@ -291,8 +291,6 @@ void tool_persist(struct tool_call *call, struct str text, struct buf *out)
 	buf_addf(out, " in all; the middle is left out%s%s ...]\n\n", err.text[0] ? " because " : "", err.text);
 	utf8_add_repaired(out, str_tail(text, tail_at));
 }
-
-/* ---- which calls run at the same time --------------------------------------------------------------------------- */
 
 bool tool_scheduler_pass(struct tool_scheduler *pass, const struct tool_call *call)
 {

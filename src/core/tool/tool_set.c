@@ -6,7 +6,7 @@
 #include "lib/base/budgeted_list.h"
 #include "lib/json/json_write.h"
 
-/* ---- the tools of one agent, in the order in which the model sees them ------------------------------------------ */
+/* The tools of one agent, in the order in which the model sees them. */
 
 const struct tool *tool_set_find(const struct tool_set *set, struct str name)
 {
@@ -22,8 +22,6 @@ const struct tool *tool_set_find(const struct tool_set *set, struct str name)
 				return set->tools[i];
 	return NULL;
 }
-
-/* ---- facts, from the table that the build makes ----------------------------------------------------------------- */
 
 const struct tool_facts *tool_facts_find(struct str name)
 {
@@ -47,8 +45,6 @@ bool tool_has_parameter(const struct tool_facts *facts, struct str member)
 			return true;
 	return false;
 }
-
-/* ---- environment ------------------------------------------------------------------------------------------------ */
 
 const char *tool_env_get(const struct tool_env *env, const char *name)
 {

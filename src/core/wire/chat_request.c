@@ -70,8 +70,6 @@ static void open_message(struct wire_writer *w, const char *beginning, int state
 	w->state = state;
 }
 
-/* ---- the user's side ------------------------------------------------------------------------------------------- */
-
 static void open_part(struct wire_writer *w)
 {
 	if (w->state == CHAT_PARTS)
@@ -86,9 +84,7 @@ static void add_user_text(struct wire_writer *w, struct str text, bool parts)
 
 	if (w->state == CHAT_PARTS || (parts && !is_open)) {
 		open_part(w);
-		wire_put(w, "{\"type\":\"text\",\"text\":\"");
-		translation_add(w->out, text);
-		wire_put(w, "\"}");
+		wire_put_text(w, "{\"type\":\"text\",\"text\":\"", text, "\"}");
 		return;
 	}
 	if (is_open)
@@ -96,6 +92,13 @@ static void add_user_text(struct wire_writer *w, struct str text, bool parts)
 	else
 		open_message(w, chat_user_open, CHAT_USER);
 	translation_add(w->out, text);
+}
+
+static void put_image(struct translation *out, const struct json *block)
+{
+	translation_add(out, str_from(chat_image_open));
+	wire_put_source(out, block);
+	translation_add(out, str_from(chat_image_close));
 }
 
 static void add_user(struct wire_writer *w, const struct block *b, bool parts)
@@ -108,9 +111,7 @@ static void add_user(struct wire_writer *w, const struct block *b, bool parts)
 		add_user_text(w, wire_raw(json_get(block, "text")), parts);
 	} else if (wire_is_image(block)) {
 		open_part(w);
-		wire_put(w, chat_image_open);
-		wire_put_source(w->out, block);
-		wire_put(w, chat_image_close);
+		put_image(w->out, block);
 	} else {
 		add_user_text(w, wire_description(w, block), parts);
 	}
@@ -118,42 +119,18 @@ static void add_user(struct wire_writer *w, const struct block *b, bool parts)
 
 static void add_result(struct wire_writer *w, const struct block *b)
 {
-	const struct json *block, *content;
+	const struct json *block;
 
 	if (json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
 		return;
-	content = json_get(block, "content");
 	open_message(w, chat_result_open, CHAT_RESULT);
 	wire_put_id(w, wire_raw(json_get(block, "tool_use_id")));
 	wire_put(w, "\",\"content\":\"");
 	if (json_bool(json_get(block, "is_error")))
 		wire_put(w, "Error: ");
-	if (json_is(content, JSON_ARRAY)) {
-		for (const struct json *part = json_first(content); part; part = json_next(content, part)) {
-			if (part != json_first(content))
-				wire_put(w, "\\n");
-			if (json_str_is(json_get(part, "type"), "text")) {
-				translation_add(w->out, wire_raw(json_get(part, "text")));
-			} else if (wire_is_image(part)) {
-				if (!w->images)
-					w->images = xcalloc(1, sizeof(struct translation));
-				if (w->image_count++)
-					translation_add(w->images, STR(","));
-				translation_add(w->images, str_from(chat_image_open));
-				wire_put_source(w->images, part);
-				translation_add(w->images, str_from(chat_image_close));
-				wire_put(w, "[The image is in the next message of the user.]");
-			} else {
-				translation_add(w->out, wire_description(w, part));
-			}
-		}
-	} else {
-		translation_add(w->out, wire_raw(content));
-	}
+	wire_put_result(w, json_get(block, "content"), "[The image is in the next message of the user.]");
 	wire_put(w, chat_result_close);
 }
-
-/* ---- the assistant's side -------------------------------------------------------------------------------------- */
 
 /* What an answer thought, by the members of its seals: {"field": of the text}, and a list that goes back as it came. All have one origin. */
 struct chat_thoughts {
@@ -179,13 +156,8 @@ static struct str sealed_member(struct wire_writer *w, struct str thought, const
 static void open_answer(struct wire_writer *w, const struct chat_thoughts *answer, enum chat_state state)
 {
 	open_message(w, chat_answer_open, state);
-	if (answer->details.n) {
-		wire_seal_open(w, answer->origin);
-		translation_add_optional(w->out, str_from(answer->name));
-		translation_add_optional(w->out, answer->details);
-		translation_add_optional(w->out, STR(","));
-		wire_seal_close(w);
-	}
+	if (answer->details.n)
+		wire_put_sealed(w, answer->origin, answer->name, answer->details, ",");
 	translation_add_optional(w->out, str_from(chat_thought_open));
 	if (answer->text.n) {
 		translation_add_optional(w->out, answer->origin);
@@ -217,17 +189,11 @@ static void add_call(struct wire_writer *w, const struct block *b, struct chat_t
 	}
 	wire_put(w, chat_call_open);
 	wire_put_id(w, wire_raw(json_get(block, "id")));
-	wire_put(w, "\",\"type\":\"function\",\"function\":{\"name\":\"");
-	translation_add(w->out, wire_name(&w->out->arena, wire_raw(json_get(block, "name"))));
-	wire_put(w, "\",\"arguments\":");
-	translation_add(w->out, arena_str(&w->out->arena, buf_str(&arguments)));
-	wire_put(w, "}");
-	if (extra.n) {
-		wire_seal_open(w, seal.origin);
-		translation_add_optional(w->out, STR(",\"extra_content\":"));
-		translation_add_optional(w->out, extra);
-		wire_seal_close(w);
-	}
+	wire_put_text(w, "\",\"type\":\"function\",\"function\":{\"name\":\"",
+		      wire_name(&w->out->arena, wire_raw(json_get(block, "name"))), "");
+	wire_put_text(w, "\",\"arguments\":", arena_str(&w->out->arena, buf_str(&arguments)), "}");
+	if (extra.n)
+		wire_put_sealed(w, seal.origin, ",\"extra_content\":", extra, "");
 	if (!answer->called)
 		translation_add_optional(w->out, str_from(chat_no_signature));
 	answer->called = true;
@@ -295,10 +261,7 @@ static void add_users(struct wire_writer *w, uint32_t from, uint32_t to)
 	}
 	if (w->images) {
 		open_part(w);
-		translation_append(w->out, w->images);
-		translation_free(w->images);
-		w->images = NULL;
-		w->image_count = 0;
+		wire_put_images(w);
 	}
 	for (uint32_t i = from; i < to; i++) {
 		struct block b = transcript_block(w->t, i);
@@ -315,44 +278,22 @@ static void chat_run(struct wire_writer *w, uint32_t from, uint32_t to, enum rol
 		add_answer(w, from, to);
 }
 
-/* ---- model, tools and system prompt of a request, out of a head of the Messages API ------------------------------ */
+/* Model, tools and system prompt of a request, out of a head of the Messages API. */
 
 static void chat_write_head(struct wire_writer *w, struct wire_head *facts, const struct json *root)
 {
-	const struct json *tools = json_get(root, "tools"), *system = json_get(root, "system");
+	static const struct wire_tool_form tools = {
+		",\"tools\":[",        "{\"type\":\"function\",\"function\":{\"name\":\"",
+		"\",\"description\":", "\"",
+		",\"parameters\":",    "}}"
+	};
 
-	wire_put(w, "{\"model\":");
-	translation_add(w->out, json_raw(json_get(root, "model")));
-	for (const struct json *t = json_first(tools); t; t = json_next(tools, t)) {
-		if (!json_get(t, "input_schema"))
-			continue; /* it runs at the server of another API */
-		wire_put(w, facts->has_tools ? "," : ",\"tools\":[");
-		facts->has_tools = true;
-		wire_put(w, "{\"type\":\"function\",\"function\":{\"name\":\"");
-		translation_add(w->out, wire_tool_name(w, facts, t));
-		wire_put(w, "\"");
-		if (json_get(t, "description")) {
-			wire_put(w, ",\"description\":");
-			translation_add(w->out, json_raw(json_get(t, "description")));
-		}
-		wire_put(w, ",\"parameters\":");
-		wire_put_schema(w, json_get(t, "input_schema"));
-		wire_put(w, "}}");
-	}
+	wire_put_text(w, "{\"model\":", json_raw(json_get(root, "model")), "");
+	wire_put_tools(w, facts, root, &tools);
 	wire_put(w, facts->has_tools ? "],\"messages\":[" : ",\"messages\":[");
-	w->state = CHAT_FIRST;
-	for (const struct json *b = json_first(system); b; b = json_next(system, b)) {
-		if (!json_is(json_get(b, "text"), JSON_STRING))
-			continue;
-		wire_put(w, w->state == CHAT_FIRST ? chat_system_open : "\\n\\n");
-		translation_add(w->out, wire_raw(json_get(b, "text")));
-		w->state = CHAT_CLOSED;
-	}
-	if (w->state == CHAT_CLOSED)
-		wire_put(w, chat_system_close);
+	bool any = wire_put_system(w, root, chat_system_open, "\\n\\n", chat_system_close);
+	w->state = any ? CHAT_CLOSED : CHAT_FIRST;
 }
-
-/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 static void chat_ending(struct buf *out, const struct wire_head *head, const struct wire_model *model)
 {
@@ -491,6 +432,8 @@ const struct wire_form form_chat = {
 	.run = chat_run,
 	.user = add_user,
 	.close = close_message,
+	.is_media = wire_is_image,
+	.put_media = put_image,
 	.ending = chat_ending,
 	.piece = chat_piece,
 	.image_open = chat_image_open,

@@ -120,16 +120,6 @@ static void add_content(struct wire_stream *s, bool thinking, const struct json 
 	}
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------------- */
-
-static bool is_whole(struct str arguments)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-
-	return str_ends(arguments, STR("}")) && json_parse(&reader, arguments.p, arguments.n, &root, NULL) == 0;
-}
-
 /* Adds one element of tool_calls. Pieces belong together by their id and index, where they have them; servers leave out either, give all
  * calls the same one, or count the index up with each piece. A piece that names a tool begins a call if the arguments of the one before
  * are whole; one that names none belongs to the call before. */
@@ -141,6 +131,8 @@ static void add_call_piece(struct wire_stream *s, const struct json *piece)
 	struct str id = json_str(json_get(piece, "id"), &s->scratch);
 	struct str name = json_str(json_get(function, "name"), &s->scratch);
 	struct str text = json_is(arguments, JSON_OBJECT) ? json_raw(arguments) : json_str(arguments, &s->scratch);
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *whole;
 	struct wire_call *call = NULL;
 	int64_t index = -1;
 
@@ -152,7 +144,8 @@ static void add_call_piece(struct wire_stream *s, const struct json *piece)
 		    (!has_ids && !has_indexes && name.n))
 			continue;
 		bool other = !has_ids && name.n && old->name.n && !str_eq(name, buf_str(&old->name));
-		bool again = name.n && is_whole(buf_str(&old->arguments));
+		bool again = name.n && str_ends(buf_str(&old->arguments), STR("}")) &&
+			     json_parse(&reader, old->arguments.p, old->arguments.n, &whole, NULL) == 0;
 		if (again && !other && str_eq(text, buf_str(&old->arguments)))
 			return; /* all of it once more, at the end */
 		if (other || (again && text.n))
@@ -203,8 +196,6 @@ void chat_stop(struct wire_stream *s, struct str reason)
 	else
 		wire_finish(s, s->calls.count ? "tool_use" : "end_turn"); /* some servers report "stop" after a call */
 }
-
-/* ---- chunks ---------------------------------------------------------------------------------------------------- */
 
 /* Servers report what came from their cache under four names. xAI and Gemini count reasoning in the total only. */
 static void take_usage(struct wire_stream *s, const struct json *usage)

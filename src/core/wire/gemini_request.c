@@ -67,7 +67,6 @@ static void put_user(struct wire_writer *w, const struct block *b, bool parts)
 {
 	const struct json *block;
 
-	(void)parts;
 	if (json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
 		return;
 	open_part(w, TURN_USER);
@@ -75,13 +74,9 @@ static void put_user(struct wire_writer *w, const struct block *b, bool parts)
 		put_inline(w->out, block);
 		return;
 	}
-	wire_put(w, "{\"text\":\"");
-	translation_add(w->out,
-			b->kind == SEGMENT_TEXT ? wire_raw(json_get(block, "text")) : wire_description(w, block));
-	wire_put(w, "\"}");
+	wire_put_text(w, "{\"text\":\"",
+		      b->kind == SEGMENT_TEXT ? wire_raw(json_get(block, "text")) : wire_description(w, block), "\"}");
 }
-
-/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 struct answered_call {
 	struct str id, name;
@@ -110,39 +105,6 @@ static struct answered_call *calls_before(struct wire_writer *w, uint32_t from, 
 	return calls;
 }
 
-static void put_result(struct wire_writer *w, const struct json *block, struct str name)
-{
-	const struct json *content = json_get(block, "content");
-
-	open_part(w, TURN_USER);
-	wire_put(w, "{\"functionResponse\":{");
-	put_id(w, wire_raw(json_get(block, "tool_use_id")));
-	wire_put(w, "\"name\":\"");
-	translation_add(w->out, wire_name(&w->out->arena, name));
-	wire_put(w, json_bool(json_get(block, "is_error")) ? "\",\"response\":{\"error\":\""
-							   : "\",\"response\":{\"output\":\"");
-	if (json_is(content, JSON_STRING))
-		translation_add(w->out, wire_raw(content));
-	else if (json_is(content, JSON_ARRAY))
-		for (const struct json *p = json_first(content); p; p = json_next(content, p)) {
-			if (p != json_first(content))
-				wire_put(w, "\\n");
-			if (json_str_is(json_get(p, "type"), "text")) {
-				translation_add(w->out, wire_raw(json_get(p, "text")));
-			} else if (is_inline(p)) {
-				if (!w->images)
-					w->images = xcalloc(1, sizeof(struct translation));
-				if (w->image_count++)
-					translation_add(w->images, STR(","));
-				put_inline(w->images, p);
-				wire_put(w, "[It is behind the results.]");
-			} else {
-				translation_add(w->out, wire_description(w, p));
-			}
-		}
-	wire_put(w, "\"}}}");
-}
-
 static void put_users(struct wire_writer *w, uint32_t from, uint32_t to)
 {
 	struct answered_call *calls = NULL;
@@ -163,38 +125,24 @@ static void put_users(struct wire_writer *w, uint32_t from, uint32_t to)
 				name = calls[number++ % count].name;
 				break;
 			}
-		put_result(w, block, name);
+		bool failed = json_bool(json_get(block, "is_error"));
+		open_part(w, TURN_USER);
+		wire_put(w, "{\"functionResponse\":{");
+		put_id(w, id);
+		wire_put_text(w, "\"name\":\"", wire_name(&w->out->arena, name),
+			      failed ? "\",\"response\":{\"error\":\"" : "\",\"response\":{\"output\":\"");
+		wire_put_result(w, json_get(block, "content"), "[It is behind the results.]");
+		wire_put(w, "\"}}}");
 	}
 	if (w->images) {
 		open_part(w, TURN_USER);
-		translation_append(w->out, w->images);
-		translation_free(w->images);
-		w->images = NULL;
-		w->image_count = 0;
+		wire_put_images(w);
 	}
 	for (uint32_t i = from; i < to; i++) {
 		struct block b = transcript_block(w->t, i);
 		if (b.kind != SEGMENT_TOOL_RESULT)
 			put_user(w, &b, false);
 	}
-}
-
-/* ---- answers ----------------------------------------------------------------------------------------------------- */
-
-static void put_signature(struct wire_writer *w, struct str thought)
-{
-	struct wire_seal last = { 0 };
-	size_t at = 0;
-
-	while (wire_next_seal(w, thought, &at, &last))
-		;
-	if (!last.rest.n)
-		return;
-	wire_seal_open(w, last.origin);
-	translation_add_optional(w->out, STR("\"thoughtSignature\":\""));
-	translation_add_optional(w->out, last.rest);
-	translation_add_optional(w->out, STR("\","));
-	wire_seal_close(w);
 }
 
 static void put_answer(struct wire_writer *w, uint32_t from, uint32_t to)
@@ -204,16 +152,19 @@ static void put_answer(struct wire_writer *w, uint32_t from, uint32_t to)
 
 	for (uint32_t i = from; i < to; i++) {
 		struct block b = transcript_block(w->t, i);
+		struct wire_seal last = { 0 };
+		size_t at = 0;
 		if ((b.kind != SEGMENT_TEXT && b.kind != SEGMENT_TOOL_USE) ||
 		    json_parse(&w->reader, b.json.p, b.json.n, &block, NULL) < 0)
 			continue;
 		open_part(w, TURN_MODEL);
 		wire_put(w, "{");
-		put_signature(w, b.thought);
+		while (wire_next_seal(w, b.thought, &at, &last))
+			;
+		if (last.rest.n)
+			wire_put_sealed(w, last.origin, "\"thoughtSignature\":\"", last.rest, "\",");
 		if (b.kind == SEGMENT_TEXT) {
-			wire_put(w, "\"text\":\"");
-			translation_add(w->out, wire_raw(json_get(block, "text")));
-			wire_put(w, "\"}");
+			wire_put_text(w, "\"text\":\"", wire_raw(json_get(block, "text")), "\"}");
 			continue;
 		}
 		if (first)
@@ -221,11 +172,8 @@ static void put_answer(struct wire_writer *w, uint32_t from, uint32_t to)
 		first = false;
 		wire_put(w, "\"functionCall\":{");
 		put_id(w, wire_raw(json_get(block, "id")));
-		wire_put(w, "\"name\":\"");
-		translation_add(w->out, wire_name(&w->out->arena, wire_raw(json_get(block, "name"))));
-		wire_put(w, "\",\"args\":");
-		translation_add(w->out, json_raw(json_get(block, "input")));
-		wire_put(w, "}}");
+		wire_put_text(w, "\"name\":\"", wire_name(&w->out->arena, wire_raw(json_get(block, "name"))), "");
+		wire_put_text(w, "\",\"args\":", json_raw(json_get(block, "input")), "}}");
 	}
 }
 
@@ -237,35 +185,18 @@ static void gemini_run(struct wire_writer *w, uint32_t from, uint32_t to, enum r
 		put_answer(w, from, to);
 }
 
-/* ---- the rest of a request ----------------------------------------------------------------------------------------- */
-
 static void gemini_write_head(struct wire_writer *w, struct wire_head *facts, const struct json *root)
 {
-	const struct json *tools = json_get(root, "tools"), *system = json_get(root, "system");
-	const char *before = "{\"systemInstruction\":{\"parts\":[{\"text\":\"";
+	static const struct wire_tool_form tools = { "\"tools\":[{\"functionDeclarations\":[",
+						     "{\"name\":\"",
+						     "\",\"description\":",
+						     "\",\"description\":\"\"",
+						     ",\"parametersJsonSchema\":",
+						     "}" };
 
-	for (const struct json *b = json_first(system); b; b = json_next(system, b)) {
-		if (!json_is(json_get(b, "text"), JSON_STRING))
-			continue;
-		wire_put(w, before);
-		translation_add(w->out, wire_raw(json_get(b, "text")));
-		before = "\"},{\"text\":\"";
-	}
-	wire_put(w, before[0] == '{' ? "{" : "\"}]},");
-	for (const struct json *t = json_first(tools); t; t = json_next(tools, t)) {
-		if (!json_get(t, "input_schema"))
-			continue; /* it runs at the server of another API */
-		wire_put(w, facts->has_tools ? "," : "\"tools\":[{\"functionDeclarations\":[");
-		facts->has_tools = true;
-		wire_put(w, "{\"name\":\"");
-		translation_add(w->out, wire_tool_name(w, facts, t));
-		wire_put(w, "\",\"description\":");
-		translation_add(w->out,
-				json_get(t, "description") ? json_raw(json_get(t, "description")) : STR("\"\""));
-		wire_put(w, ",\"parametersJsonSchema\":");
-		wire_put_schema(w, json_get(t, "input_schema"));
-		wire_put(w, "}");
-	}
+	if (!wire_put_system(w, root, "{\"systemInstruction\":{\"parts\":[{\"text\":\"", "\"},{\"text\":\"", "\"}]},"))
+		wire_put(w, "{");
+	wire_put_tools(w, facts, root, &tools);
 	wire_put(w, facts->has_tools ? "]}],\"contents\":[" : "\"contents\":[");
 	w->state = TURN_NONE;
 }
@@ -325,6 +256,8 @@ const struct wire_form form_gemini = {
 	.run = gemini_run,
 	.user = put_user,
 	.close = close_turn,
+	.is_media = is_inline,
+	.put_media = put_inline,
 	.ending = gemini_ending,
 	.piece = gemini_piece,
 	.image_open = image_open,

@@ -44,10 +44,9 @@ static void put_part(struct wire_writer *w, const struct json *block)
 		wire_put_source(w->out, block);
 		wire_put(w, document_close);
 	} else {
-		wire_put(w, "{\"type\":\"input_text\",\"text\":\"");
-		translation_add(w->out, json_str_is(json_get(block, "type"), "text") ? wire_raw(json_get(block, "text"))
-										     : wire_description(w, block));
-		wire_put(w, "\"}");
+		bool text = json_str_is(json_get(block, "type"), "text");
+		wire_put_text(w, "{\"type\":\"input_text\",\"text\":\"",
+			      text ? wire_raw(json_get(block, "text")) : wire_description(w, block), "\"}");
 	}
 }
 
@@ -55,7 +54,6 @@ static void put_user(struct wire_writer *w, const struct block *b, bool parts)
 {
 	const struct json *block;
 
-	(void)parts;
 	if (json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
 		return;
 	if (w->state == ITEM_USER)
@@ -74,23 +72,20 @@ static void put_result(struct wire_writer *w, const struct json *block)
 
 	open_item(w, "{\"type\":\"function_call_output\",\"call_id\":\"");
 	wire_put_id(w, wire_raw(json_get(block, "tool_use_id")));
-	if (json_is(content, JSON_ARRAY))
-		for (const struct json *p = json_first(content); p; p = json_next(content, p))
-			list = list || !json_str_is(json_get(p, "type"), "text");
+	for (const struct json *p = json_items(content); p; p = json_next(content, p))
+		list = list || !json_str_is(json_get(p, "type"), "text");
 	wire_put(w, list ? "\",\"output\":[" : "\",\"output\":\"");
 	if (is_error)
 		wire_put(w, list ? "{\"type\":\"input_text\",\"text\":\"Error:\"}," : "Error: ");
-	if (json_is(content, JSON_STRING))
-		translation_add(w->out, wire_raw(content));
-	else if (json_is(content, JSON_ARRAY))
-		for (const struct json *p = json_first(content); p; p = json_next(content, p)) {
-			if (p != json_first(content))
-				wire_put(w, list ? "," : "\\n");
-			if (list)
-				put_part(w, p);
-			else
-				translation_add(w->out, wire_raw(json_get(p, "text")));
-		}
+	translation_add(w->out, wire_raw(content));
+	for (const struct json *p = json_items(content); p; p = json_next(content, p)) {
+		if (p != json_first(content))
+			wire_put(w, list ? "," : "\\n");
+		if (list)
+			put_part(w, p);
+		else
+			translation_add(w->out, wire_raw(json_get(p, "text")));
+	}
 	wire_put(w, list ? "]}" : "\"}");
 }
 
@@ -143,26 +138,17 @@ static void put_answer(struct wire_writer *w, const struct block *b)
 		return;
 	if (b->kind == SEGMENT_TEXT) {
 		open_item(w, "{\"type\":\"message\",\"role\":\"assistant\",");
-		if (phase.n) {
-			wire_seal_open(w, origin);
-			translation_add_optional(w->out, STR("\"phase\":\""));
-			translation_add_optional(w->out, phase);
-			translation_add_optional(w->out, STR("\","));
-			wire_seal_close(w);
-		}
-		wire_put(w, "\"content\":[{\"type\":\"output_text\",\"text\":\"");
-		translation_add(w->out, wire_raw(json_get(block, "text")));
-		wire_put(w, "\"}]}");
+		if (phase.n)
+			wire_put_sealed(w, origin, "\"phase\":\"", phase, "\",");
+		wire_put_text(w, "\"content\":[{\"type\":\"output_text\",\"text\":\"",
+			      wire_raw(json_get(block, "text")), "\"}]}");
 		return;
 	}
 	json_add_quoted(&arguments, json_raw(json_get(block, "input")));
 	open_item(w, "{\"type\":\"function_call\",\"call_id\":\"");
 	wire_put_id(w, wire_raw(json_get(block, "id")));
-	wire_put(w, "\",\"name\":\"");
-	translation_add(w->out, wire_name(&w->out->arena, wire_raw(json_get(block, "name"))));
-	wire_put(w, "\",\"arguments\":");
-	translation_add(w->out, arena_str(&w->out->arena, buf_str(&arguments)));
-	wire_put(w, "}");
+	wire_put_text(w, "\",\"name\":\"", wire_name(&w->out->arena, wire_raw(json_get(block, "name"))), "");
+	wire_put_text(w, "\",\"arguments\":", arena_str(&w->out->arena, buf_str(&arguments)), "}");
 }
 
 static void responses_run(struct wire_writer *w, uint32_t from, uint32_t to, enum role role)
@@ -182,34 +168,18 @@ static void responses_run(struct wire_writer *w, uint32_t from, uint32_t to, enu
 
 static void responses_write_head(struct wire_writer *w, struct wire_head *facts, const struct json *root)
 {
-	const struct json *tools = json_get(root, "tools"), *system = json_get(root, "system");
-	bool any = false;
+	static const struct wire_tool_form tools = { ",\"tools\":[",
+						     "{\"type\":\"function\",\"name\":\"",
+						     "\",\"description\":",
+						     "\",\"description\":\"\"",
+						     ",\"strict\":false,\"parameters\":",
+						     "}" };
 
-	wire_put(w, "{\"model\":");
-	translation_add(w->out, json_raw(json_get(root, "model")));
-	for (const struct json *t = json_first(tools); t; t = json_next(tools, t)) {
-		if (!json_get(t, "input_schema"))
-			continue; /* it runs at the server of another API */
-		wire_put(w, facts->has_tools ? "," : ",\"tools\":[");
-		facts->has_tools = true;
-		wire_put(w, "{\"type\":\"function\",\"name\":\"");
-		translation_add(w->out, wire_tool_name(w, facts, t));
-		wire_put(w, "\",\"description\":");
-		translation_add(w->out,
-				json_get(t, "description") ? json_raw(json_get(t, "description")) : STR("\"\""));
-		wire_put(w, ",\"strict\":false,\"parameters\":");
-		wire_put_schema(w, json_get(t, "input_schema"));
-		wire_put(w, "}");
-	}
+	wire_put_text(w, "{\"model\":", json_raw(json_get(root, "model")), "");
+	wire_put_tools(w, facts, root, &tools);
 	wire_put(w, facts->has_tools ? "]," : ",");
-	for (const struct json *b = json_first(system); b; b = json_next(system, b)) {
-		if (!json_is(json_get(b, "text"), JSON_STRING))
-			continue;
-		wire_put(w, any ? "\\n\\n" : "\"instructions\":\"");
-		translation_add(w->out, wire_raw(json_get(b, "text")));
-		any = true;
-	}
-	wire_put(w, any ? "\",\"input\":[" : "\"input\":[");
+	(void)wire_put_system(w, root, "\"instructions\":\"", "\\n\\n", "\",");
+	wire_put(w, "\"input\":[");
 	w->state = ITEM_FIRST;
 }
 

@@ -75,6 +75,9 @@ struct wire_form {
 	void (*run)(struct wire_writer *w, uint32_t from, uint32_t to, enum role role);
 	void (*user)(struct wire_writer *w, const struct block *b, bool parts);
 	void (*close)(struct wire_writer *w); /* the open message */
+	/* An image or document: whether the form sends it, and its part; both NULL: results have theirs inside */
+	bool (*is_media)(const struct json *block);
+	void (*put_media)(struct translation *out, const struct json *block);
 	/* All other members follow the messages, so that dropping an unsupported one does not change the prefix. */
 	void (*ending)(struct buf *out, const struct wire_head *head, const struct wire_model *model);
 	/* The bytes to send for this piece, and the number of pieces that they replace; NULL: as they are. */
@@ -97,7 +100,7 @@ void responses_take(struct wire_stream *s, const struct json *event);
 bool responses_skips(struct str name);
 void gemini_take(struct wire_stream *s, const struct json *chunk);
 
-/* ---- requests --------------------------------------------------------------------------------------------------- */
+/* Requests. */
 
 struct wire_body {
 	const struct wire_form *form;
@@ -131,22 +134,36 @@ struct wire_writer {
 	struct json_reader reader;
 	const struct transcript *t;
 	struct translation *images; /* parts that wait for the last result; NULL: none */
-	size_t image_count;
 };
 
 void wire_put(struct wire_writer *w, const char *constant); /* a piece that is compared by address */
-struct str wire_raw(const struct json *v);                  /* the raw content of a JSON string, or empty */
+/* A text between two constants; behind may be "". */
+void wire_put_text(struct wire_writer *w, const char *before, struct str text, const char *behind);
+struct str wire_raw(const struct json *v); /* the raw content of a JSON string, or empty */
 /* The API accepts up to 64 letters, digits, '_' and '-'. Other names are cut and get a hash as suffix. */
 struct str wire_name(struct arena *a, struct str own);
 void wire_put_id(struct wire_writer *w, struct str id);
-/* The own name of a tool; remembers it in facts if it is replaced. */
-struct str wire_tool_name(struct wire_writer *w, struct wire_head *facts, const struct json *tool);
 bool wire_is_image(const struct json *block);
 void wire_put_source(struct translation *out, const struct json *block); /* data: address, or the address it has */
 /* A block without an equivalent: its text, otherwise a line that names what is missing. */
 struct str wire_description(struct wire_writer *w, const struct json *block);
-/* Writes the part of a schema that all servers accept. */
-void wire_put_schema(struct wire_writer *w, const struct json *schema);
+/* The text of a result. An image or document that the form sends waits in images, and note stands in its place. */
+void wire_put_result(struct wire_writer *w, const struct json *content, const char *note);
+void wire_put_images(struct wire_writer *w); /* those that wait */
+/* The texts of the system prompt. Before the first stands open, behind the last close. False: there are none. */
+bool wire_put_system(struct wire_writer *w, const struct json *head, const char *open, const char *between,
+		     const char *close);
+
+/* The constants around the definition of a tool */
+struct wire_tool_form {
+	const char *first, *name;              /* before the first of them, and before each name */
+	const char *description, *undescribed; /* behind the name, with and without a description */
+	const char *schema, *close;
+};
+/* Tools that the model calls here, with the part of their schema that all servers accept. */
+void wire_put_tools(struct wire_writer *w, struct wire_head *facts, const struct json *head,
+		    const struct wire_tool_form *form);
+
 struct wire_seal {
 	struct str origin, rest;
 	struct str thinking; /* that it belongs to, as raw JSON */
@@ -157,10 +174,11 @@ bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struc
 /* Pieces between the two are sent only to the server and the model that they came from. */
 void wire_seal_open(struct wire_writer *w, struct str origin);
 void wire_seal_close(struct wire_writer *w);
+void wire_put_sealed(struct wire_writer *w, struct str origin, const char *before, struct str text, const char *behind);
 bool wire_seal_is_sent(const struct wire_body *b, const struct translation *part,
 		       size_t end); /* pieces[end] closes it */
 
-/* ---- answers ---------------------------------------------------------------------------------------------------- */
+/* Answers. */
 
 struct wire_call {
 	int64_t index; /* -1: the server gave none */

@@ -11,6 +11,13 @@ void wire_put(struct wire_writer *w, const char *constant)
 	translation_add(w->out, str_from(constant));
 }
 
+void wire_put_text(struct wire_writer *w, const char *before, struct str text, const char *behind)
+{
+	wire_put(w, before);
+	translation_add(w->out, text);
+	wire_put(w, behind);
+}
+
 struct str wire_raw(const struct json *v)
 {
 	return json_is(v, JSON_STRING) ? (struct str){ v->text, v->len } : STR("");
@@ -22,8 +29,6 @@ struct str wire_origin(struct arena *a, const char *base, struct str model)
 
 	return str_from(arena_printf(a, "%016llx", (unsigned long long)str_hash(str_from(both))));
 }
-
-/* ---- names and ids ---------------------------------------------------------------------------------------------- */
 
 struct str wire_name(struct arena *a, struct str own)
 {
@@ -49,21 +54,6 @@ void wire_put_id(struct wire_writer *w, struct str id)
 		id = str_from(arena_printf(&w->out->arena, "call_%016llx", (unsigned long long)str_hash(id)));
 	translation_add(w->out, id);
 }
-
-struct str wire_tool_name(struct wire_writer *w, struct wire_head *facts, const struct json *tool)
-{
-	struct str own = wire_raw(json_get(tool, "name"));
-	struct str sent = wire_name(&w->out->arena, own);
-
-	if (sent.p != own.p) {
-		struct wire_name *name = arena_alloc(&w->out->arena, sizeof *name);
-		*name = (struct wire_name){ sent, arena_str(&w->out->arena, own), facts->names };
-		facts->names = name;
-	}
-	return sent;
-}
-
-/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 bool wire_is_image(const struct json *block)
 {
@@ -98,7 +88,49 @@ struct str wire_description(struct wire_writer *w, const struct json *block)
 				     STR_ARG(type)));
 }
 
-/* ---- seals ------------------------------------------------------------------------------------------------------- */
+void wire_put_result(struct wire_writer *w, const struct json *content, const char *note)
+{
+	translation_add(w->out, wire_raw(content));
+	for (const struct json *p = json_items(content); p; p = json_next(content, p)) {
+		if (p != json_first(content))
+			wire_put(w, "\\n");
+		if (json_str_is(json_get(p, "type"), "text")) {
+			translation_add(w->out, wire_raw(json_get(p, "text")));
+		} else if (w->form->is_media(p)) {
+			if (w->images)
+				translation_add(w->images, STR(","));
+			else
+				w->images = xcalloc(1, sizeof(struct translation));
+			w->form->put_media(w->images, p);
+			wire_put(w, note);
+		} else {
+			translation_add(w->out, wire_description(w, p));
+		}
+	}
+}
+
+void wire_put_images(struct wire_writer *w)
+{
+	translation_append(w->out, w->images);
+	translation_free(TAKE(w->images));
+}
+
+bool wire_put_system(struct wire_writer *w, const struct json *head, const char *open, const char *between,
+		     const char *close)
+{
+	const struct json *system = json_get(head, "system");
+	const char *before = open;
+
+	for (const struct json *b = json_first(system); b; b = json_next(system, b)) {
+		if (!json_is(json_get(b, "text"), JSON_STRING))
+			continue;
+		wire_put_text(w, before, wire_raw(json_get(b, "text")), "");
+		before = between;
+	}
+	if (before != open)
+		wire_put(w, close);
+	return before != open;
+}
 
 bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struct wire_seal *ret)
 {
@@ -139,6 +171,15 @@ void wire_seal_close(struct wire_writer *w)
 	translation_add_optional(w->out, str_from(seal_end));
 }
 
+void wire_put_sealed(struct wire_writer *w, struct str origin, const char *before, struct str text, const char *behind)
+{
+	wire_seal_open(w, origin);
+	translation_add_optional(w->out, str_from(before));
+	translation_add_optional(w->out, text);
+	translation_add_optional(w->out, str_from(behind));
+	wire_seal_close(w);
+}
+
 bool wire_seal_is_sent(const struct wire_body *b, const struct translation *part, size_t end)
 {
 	if (part->pieces[end].p != seal_end)
@@ -147,8 +188,6 @@ bool wire_seal_is_sent(const struct wire_body *b, const struct translation *part
 		end--;
 	return str_eq(part->pieces[end + 1], b->origin);
 }
-
-/* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 static bool key_is_any(const struct json *key, const char *const *words)
 {
@@ -247,15 +286,28 @@ static void add_schema(struct buf *out, const struct json *schema, bool root, co
 	buf_addch(out, '}');
 }
 
-void wire_put_schema(struct wire_writer *w, const struct json *schema)
+void wire_put_tools(struct wire_writer *w, struct wire_head *facts, const struct json *head,
+		    const struct wire_tool_form *form)
 {
-	AUTO_BUF struct buf lowered = { 0 };
+	const struct json *tools = json_get(head, "tools");
+	struct arena *a = &w->out->arena;
 
-	add_schema(&lowered, schema, true, NULL);
-	translation_add(w->out, arena_str(&w->out->arena, buf_str(&lowered)));
+	for (const struct json *t = json_first(tools); t; t = json_next(tools, t)) {
+		const struct json *schema = json_get(t, "input_schema"), *description = json_get(t, "description");
+		struct str own = wire_raw(json_get(t, "name")), sent = wire_name(a, own);
+		AUTO_BUF struct buf lowered = { 0 };
+		if (!schema)
+			continue; /* it runs at the server of another API */
+		wire_put(w, facts->has_tools ? "," : form->first);
+		facts->has_tools = true;
+		if (sent.p != own.p)
+			facts->names = arena_new(a, struct wire_name, sent, arena_str(a, own), facts->names);
+		wire_put_text(w, form->name, sent, "");
+		wire_put_text(w, description ? form->description : form->undescribed, json_raw(description), "");
+		add_schema(&lowered, schema, true, NULL);
+		wire_put_text(w, form->schema, arena_str(a, buf_str(&lowered)), form->close);
+	}
 }
-
-/* ---- the body ---------------------------------------------------------------------------------------------------- */
 
 const struct wire_head *wire_head(const struct wire_form *form, struct head *h)
 {

@@ -40,8 +40,6 @@ void wire_start(struct wire_stream *s, struct str id, const char *prefix, struct
 	send_event(s);
 }
 
-/* ---- text and reasoning ------------------------------------------------------------------------------------------ */
-
 void wire_stop_block(struct wire_stream *s)
 {
 	if (s->open == WIRE_NO_BLOCK)
@@ -113,8 +111,6 @@ void wire_seal(struct wire_stream *s, struct str rest)
 	}
 	buf_addf(&s->seal, "%s:" STR_FMT ":" STR_FMT, s->form->name, STR_ARG(s->origin), STR_ARG(rest));
 }
-
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 struct wire_call *wire_call_add(struct wire_stream *s, int64_t index)
 {
@@ -193,8 +189,6 @@ void wire_call_send(struct wire_stream *s, struct wire_call *call)
 	wire_stop_block(s);
 	s->calls.sent = (uint32_t)(call - s->calls.list) + 1;
 }
-
-/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 void wire_finish(struct wire_stream *s, const char *stop_reason)
 {

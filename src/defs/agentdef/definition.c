@@ -8,8 +8,6 @@
 
 enum { LONGEST_NAME = 200, LONGEST_TIMEOUT_S = 600 };
 
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
-
 static void read_name(struct definition_reader *r, const struct json *value, void *at)
 {
 	const char *text = definition_text(r, value);
@@ -85,8 +83,6 @@ static void read_model(struct definition_reader *r, const struct json *value, vo
 	if (!*(const char **)at && value && !json_is(value, JSON_NULL))
 		definition_ignore(r, "the name of a model");
 }
-
-/* ---- words, numbers, switches ------------------------------------------------------------------------------------ */
 
 static void read_effort(struct definition_reader *r, const struct json *value, void *at)
 {
@@ -194,8 +190,6 @@ static void read_color(struct definition_reader *r, const struct json *value, vo
 		definition_note(r, DIAGNOSTIC_NOTE, "color: unknown; another one is chosen");
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------- */
-
 bool agent_tool_is_known(struct str name)
 {
 	struct str rest = name, base = str_trim(str_cut(&rest, '('));
@@ -247,7 +241,7 @@ static void warn_allowed_tools(struct definition_reader *r, const struct json *v
 			r->key);
 }
 
-/* ---- hooks and MCP servers, brought to the form that settings files have -------------------------------------------
+/* Hooks and MCP servers, brought to the form that settings files have
  *
  *     hooks:       {Event: [{"matcher": m, "hooks": [{"type": "command", "command": c, "timeout": seconds}]}]}
  *     mcpServers:  ["name", {"name": {config}}] */
@@ -257,9 +251,7 @@ static void put_handler(struct definition_reader *r, struct json_out *w, const s
 {
 	int64_t timeout;
 
-	json_open(w, '{');
-	if (!json_get(handler, "type"))
-		json_kcstr(w, "type", "command");
+	json_putf(w, "{type?:'%s'", json_get(handler, "type") ? NULL : "command");
 	for (struct json_member m = json_members(handler); m.key; m = json_member_next(handler, m)) {
 		if (json_str_is(m.key, "matcher") || json_str_is(m.key, "hooks"))
 			continue;
@@ -294,10 +286,7 @@ static bool put_entry(struct definition_reader *r, struct json_out *w, const str
 
 	if (!json_is(entry, JSON_OBJECT) || (matcher && !json_is(matcher, JSON_STRING)))
 		return false;
-	json_open(w, '{');
-	if (matcher)
-		json_kraw(w, "matcher", json_raw(matcher));
-	json_kopen(w, "hooks", '[');
+	json_putf(w, "{matcher?:%.*s, hooks:[", JSON_ARG(matcher));
 	if (!hooks && is_handler(entry)) {
 		definition_note(r, DIAGNOSTIC_NOTE, "hooks: an entry without a list of hooks was read as one hook");
 		put_handler(r, w, entry);
@@ -434,8 +423,6 @@ static void read_mcp_servers(struct definition_reader *r, const struct json *val
 		*(const char **)at = arena_dup(&r->d->arena, out.p, out.n);
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
-
 enum { KNOWN = FRONTMATTER_KNOWN, TEXT = KNOWN | FRONTMATTER_TEXT, LIMIT = KNOWN | FRONTMATTER_RESTRICTION };
 #define AT(member) offsetof(struct agent_definition, member)
 
@@ -473,8 +460,6 @@ static const struct definition_field fields[] = {
 };
 
 const struct definition_format agent_format = { .noun = "agent", .fields = fields, .limits = may_limit };
-
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 struct agent_definition *agent_from_markdown(enum definition_source source, const char *file, const char *fallback_name,
 					     struct str text)

@@ -4,8 +4,6 @@
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 
-/* ---- field by field --------------------------------------------------------------------------------------------------- */
-
 enum fact_kind { TEXT, NAMES, SWITCH, NUMBER, WORD, JSON_TEXT };
 
 #define AT(member) offsetof(struct agent_definition, member)
@@ -94,8 +92,7 @@ static void add_value(struct buf *text, struct buf *json, const struct agent_def
 void agent_describe(const struct agent_definition *d, void (*fn)(void *data, const struct agent_fact *fact), void *data)
 {
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		AUTO_BUF struct buf text = { 0 };
-		AUTO_BUF struct buf json = { 0 };
+		AUTO_BUF struct buf text = { 0 }, json = { 0 };
 		struct agent_fact fact = { .field = rows[i].field };
 		add_value(&text, &json, d, &rows[i]);
 		fact.text = buf_str(&text);
@@ -108,8 +105,6 @@ void agent_describe(const struct agent_definition *d, void (*fn)(void *data, con
 		fn(data, &fact);
 	}
 }
-
-/* ---- one file checked ------------------------------------------------------------------------------------------------- */
 
 void agent_check_json(struct json_out *w, const struct agent_definition *d)
 {
@@ -141,8 +136,6 @@ const char *agent_color(const struct agent_definition *d)
 	hash ^= hash >> 16;
 	return d->color ? d->color : colors[hash % COUNT_OF(colors)];
 }
-
-/* ---- the guide -------------------------------------------------------------------------------------------------------- */
 
 enum { MOST_NAMES = 50, LONGEST_DESCRIPTION = 120 };
 

@@ -166,8 +166,6 @@ void builtin_each(unsigned switches, void (*fn)(void *data, struct agent_definit
 enum { LARGEST_FILE = 1 << 20 };
 enum agent_own { OWN_BUILT_IN, OWN_SETTINGS, OWN_FLAG };
 
-/* ---- places ------------------------------------------------------------------------------------------------------ */
-
 static void add_own(struct catalog_locations *p, enum agent_own own, enum definition_source source, const char *path)
 {
 	struct catalog_location *place = catalog_add_location(p, PLACE_OWN, source, path);
@@ -261,8 +259,6 @@ static void find_agent_places(struct catalog_locations *p, const struct catalog_
 				     path_join(&p->arena, s->managed_dir, ".claude/agents"));
 }
 
-/* ---- one Markdown file ------------------------------------------------------------------------------------------- */
-
 /* A plugin's agent has its plugin and its directories in its type. Its file needs no frontmatter; but one whose frontmatter
  * lost a restriction is not a file without frontmatter. */
 static void finish_plugin_agent(struct agent_definition *d, const struct catalog_plugin *plugin, const char *below)
@@ -304,21 +300,6 @@ static struct definition *parse_agent(const struct catalog_location *place, cons
 	return &d->common;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
-
-static void add_members(struct catalog_file *f, const struct json *agents, const char *path, const char *member)
-{
-	AUTO_ARENA struct arena scratch = { 0 };
-
-	for (struct json_member m = json_members(agents); m.key; m = json_member_next(agents, m)) {
-		const char *name = json_cstr(m.key, &scratch);
-		if (!name)
-			name = "";
-		const char *file = arena_printf(&scratch, "%s#%s%s", path, member, name);
-		catalog_file_add(f, &agent_from_json(f->source, file, name, m.value)->common);
-	}
-}
-
 static void release_settings(void *state)
 {
 	settings_file_release(state);
@@ -335,6 +316,7 @@ static void read_own(struct catalog *c, struct catalog_file *f, const struct cat
 {
 	bool is_flag = place->own == OWN_FLAG;
 	const char *name = !place->in_memory ? f->path : is_flag ? "--agents" : "--settings";
+	AUTO_ARENA struct arena scratch = { 0 };
 	struct settings_file file;
 	struct err err = { 0 };
 	char text[400];
@@ -357,9 +339,13 @@ static void read_own(struct catalog *c, struct catalog_file *f, const struct cat
 	}
 	catalog_file_clear(c, f);
 	const struct json *agents = is_flag ? file.root : json_get(file.root, "agents");
-	if (json_is(agents, JSON_OBJECT))
-		add_members(f, agents, name, is_flag ? "" : "agents.");
-	else if (agents)
+	for (struct json_member m = json_members(agents); m.key; m = json_member_next(agents, m)) {
+		const char *agent = json_cstr(m.key, &scratch);
+		agent = agent ? agent : "";
+		const char *position = arena_printf(&scratch, "%s#%s%s", name, is_flag ? "" : "agents.", agent);
+		catalog_file_add(f, &agent_from_json(f->source, position, agent, m.value)->common);
+	}
+	if (agents && !json_is(agents, JSON_OBJECT))
 		catalog_file_fail(f, settings_line(&file, agents), "agents: expected an object");
 	if (!is_flag) {
 		f->state = xmalloc(sizeof file);
@@ -377,8 +363,6 @@ static void read_own(struct catalog *c, struct catalog_file *f, const struct cat
 		catalog_file_fail(f, 0, text);
 	}
 }
-
-/* ---- rules of settings files ------------------------------------------------------------------------------------- */
 
 /* permissions.deny of all of them; strictPluginOnlyCustomization of a managed one: true, or an object or list that names
  * agents. */
@@ -431,8 +415,6 @@ int agent_registry_new(const struct catalog_sources *sources, struct catalog **r
 {
 	return catalog_new(&agent_kind, sources, ret_registry, err);
 }
-
-/* ---- lookup ------------------------------------------------------------------------------------------------------ */
 
 const struct catalog_entry *agent_registry_find(const struct catalog *r, struct str type)
 {

@@ -42,11 +42,6 @@ const char *component_locate(struct manifest *m, const char *below, const struct
 	return NULL;
 }
 
-static void add_path(struct plugin_paths *to, const char *path, bool is_dir)
-{
-	*xpush(to->list, to->count, to->cap) = (struct plugin_path){ path, is_dir };
-}
-
 static bool is_directory(const char *path)
 {
 	struct stat st;
@@ -61,8 +56,6 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* ---- agents, commands, skills ---- */
-
 struct kind {
 	const char *key;   /* of the manifest */
 	const char *place; /* the usual directory */
@@ -70,6 +63,11 @@ struct kind {
 	bool skills;
 	bool only_named; /* the usual directory does not count */
 };
+
+static void add_path(struct manifest *m, const struct kind *kind, const char *path, bool is_dir)
+{
+	*arena_push(&m->plugin->arena, kind->to->list, kind->to->count) = (struct plugin_path){ path, is_dir };
+}
 
 static void add_found(struct manifest *m, const struct kind *kind, const char *path, const struct json *named)
 {
@@ -79,11 +77,11 @@ static void add_found(struct manifest *m, const struct kind *kind, const char *p
 		/* A directory with a SKILL.md is one skill, not a directory of skills. */
 		const char *skill = path_join(&p->arena, path, "SKILL.md");
 		if (!kind->skills || !is_file(skill))
-			add_path(kind->to, path, true);
+			add_path(m, kind, path, true);
 		else if (component_locate(m, skill + strlen(p->root) + 1, NULL, kind->key))
-			add_path(kind->to, skill, false);
+			add_path(m, kind, skill, false);
 	} else if (is_file(path) && str_ends(str_from(path), STR(".md"))) {
-		add_path(kind->to, path, false);
+		add_path(m, kind, path, false);
 	} else if (named) {
 		plugin_complain(p, PLUGIN_BAD_COMPONENT, kind->key, m->file->path, settings_line(m->file, named),
 				"%.120s is neither a directory nor an .md file", json_cstr(named, &p->arena));
@@ -101,7 +99,7 @@ static void find_kind(struct manifest *m, const struct kind *kind)
 	const char *usual = looks ? component_locate(m, kind->place, NULL, kind->key) : NULL;
 
 	if (usual && is_directory(usual))
-		add_path(kind->to, usual, true);
+		add_path(m, kind, usual, true);
 	else if (usual)
 		add_found(m, kind, usual, NULL);
 	for (const struct json *v = is_list ? json_first(named) : named; v; v = is_list ? json_next(named, v) : NULL) {
@@ -111,7 +109,7 @@ static void find_kind(struct manifest *m, const struct kind *kind)
 	}
 }
 
-/* ---- hooks and MCP servers, in files of their own or in the manifest ---- */
+/* Hooks and MCP servers, in files of their own or in the manifest. */
 
 struct part_kind {
 	const char *key;   /* of the manifest, and of the object in a file */
@@ -129,9 +127,8 @@ static void add_part_object(struct manifest *m, const struct part_kind *kind, co
 	bool bare = kind->bare_allowed || file == m->file;
 
 	if (inner ? json_is(inner, JSON_OBJECT) : bare) {
-		struct plugin_parts *to = kind->to;
-		to->list = xrealloc(to->list, (to->count + 1) * sizeof *to->list);
-		to->list[to->count++] = (struct plugin_part){ file->path, file, inner ? inner : object };
+		*arena_push(&m->plugin->arena, kind->to->list, kind->to->count) =
+			(struct plugin_part){ file->path, file, inner ? inner : object };
 		return;
 	}
 	plugin_complain(m->plugin, kind->fault, NULL, file->path, settings_line(file, inner ? inner : object),
@@ -181,8 +178,6 @@ static void find_parts(struct manifest *m, const struct part_kind *kind)
 	}
 }
 
-/* ---- settings ---- */
-
 static void find_settings(struct manifest *m)
 {
 	struct plugin *p = m->plugin;
@@ -209,8 +204,6 @@ static void find_settings(struct manifest *m)
 		}
 	}
 }
-
-/* ---- all ---- */
 
 void component_find_all(struct manifest *m)
 {
@@ -244,7 +237,7 @@ void component_find_all(struct manifest *m)
 		manifest_note(m, NULL, "CLAUDE.md: that of a plugin is not read");
 }
 
-/* ---- checking: hooks and servers ---- */
+/* Checking: hooks and servers. */
 
 static void check_hooks(struct plugin *p, const struct plugin_part *part)
 {
@@ -263,7 +256,7 @@ static void check_hooks(struct plugin *p, const struct plugin_part *part)
 	}
 }
 
-/* ---- checking: files with a head ---- */
+/* Checking: files with a head. */
 
 /* A file of a kind: agents, commands or skills. What loads all the same is a note, what is refused an error. */
 struct file_check {
@@ -329,7 +322,7 @@ static void check_paths(struct file_check check, const struct plugin_paths *path
 			check_file(&check, paths->list[i].path);
 }
 
-/* ---- checking: skills ---- */
+/* Checking: skills. */
 
 static int is_visible(const struct dirent *e)
 {

@@ -87,8 +87,6 @@ static int program_run(const struct program *p, struct err *err)
 	return status;
 }
 
-/* ---- git ---- */
-
 #define GIT "git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"
 
 /* Drops variables that redirect git; keeps those for reaching a server and for the user's settings. */
@@ -164,8 +162,6 @@ int git_clone(const struct git_source *source, const char *dir, struct err *err)
 	return git_run(checkout, source->url, arena_printf(&a, "git checkout %s", source->sha), err);
 }
 
-/* ---- npm ---- */
-
 static bool npm_is_part(struct str part)
 {
 	return part.n <= 214 && str_is_name(part, "._-") && part.p[0] != '.' && part.p[0] != '-';
@@ -239,8 +235,6 @@ struct copy {
 	struct err *err;
 };
 
-/* ---- copying ---- */
-
 static int copy_directory(struct copy *c, const char *from, const char *to, unsigned depth);
 
 static int copy_entry(struct copy *c, const char *from, const char *to, unsigned depth)
@@ -307,8 +301,6 @@ int directory_copy(const char *from, const char *to, struct err *err)
 	return status;
 }
 
-/* ---- removing ---- */
-
 int directory_remove(const char *path, struct err *err)
 {
 	AUTO_FILE_AT struct file_at at = { 0 };
@@ -320,8 +312,6 @@ int directory_remove(const char *path, struct err *err)
 		return 0;
 	return status < 0 ? status : file_at_remove_tree(&at, err);
 }
-
-/* ---- putting in place ---- */
 
 static char *path_beside(struct arena *a, const char *target)
 {

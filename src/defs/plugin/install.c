@@ -12,7 +12,7 @@ static const char known_name[] = "known_marketplaces.json";
 static const char installed_name[] = "installed_plugins.json";
 static const char trusted_name[] = "trusted_plugins.json";
 
-/* ---- records: reading ---- */
+/* Records: reading. */
 
 int plugin_records_read(struct plugin_records *r, const char *plugins_dir, struct err *err)
 {
@@ -78,7 +78,7 @@ const struct installed_plugin *plugin_records_installed(const struct plugin_reco
 	return NULL;
 }
 
-/* ---- records: changing ---- */
+/* Records: changing. */
 
 static void put_now(struct json_out *w, const char *key)
 {
@@ -123,11 +123,10 @@ int record_trust(const char *plugins_dir, const char *id, const char *root, stru
 			  err);
 }
 
-/* ---- installing ---- */
-
 /* The entry of the marketplace becomes the manifest of a plugin without one. */
 static int write_manifest(const char *dir, const struct market_plugin *offer, struct err *err)
 {
+	static const char *const of_offer[] = { "source", "strict", "category", "tags", NULL };
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf out = { 0 };
 	struct json_out w = json_out(&out);
@@ -136,13 +135,7 @@ static int write_manifest(const char *dir, const struct market_plugin *offer, st
 	if (file_exists(path) || file_exists(path_join(&a, dir, "plugin.json")))
 		return 0;
 	json_open(&w, '{');
-	for (struct json_member m = json_members(offer->entry); m.key; m = json_member_next(offer->entry, m)) {
-		if (json_str_is(m.key, "source") || json_str_is(m.key, "strict") || json_str_is(m.key, "category") ||
-		    json_str_is(m.key, "tags"))
-			continue; /* about the offer, not about the plugin */
-		json_key_str(&w, json_str(m.key, &a));
-		json_put_raw(&w, json_raw(m.value));
-	}
+	json_put_members(&w, offer->entry, of_offer, NULL);
 	json_close(&w);
 	buf_addch(&out, '\n');
 	int status = file_make_parents(path, err);

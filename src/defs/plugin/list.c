@@ -29,8 +29,6 @@ static void plugin_disable(struct plugin *p, const char *why)
 	}
 }
 
-/* ---- settings ---- */
-
 struct choice {
 	const char *id;
 	const struct json *value; /* by the highest layer that counts so far; NULL: none says anything */
@@ -55,8 +53,6 @@ static struct choice find_choice(const struct plugin_spec *spec, const char *id)
 		settings_each(spec->settings, "enabledPlugins", on_choice, &w);
 	return w;
 }
-
-/* ---- one plugin ---- */
 
 static void load_finish(struct loading *load, struct plugin *p)
 {
@@ -86,8 +82,6 @@ static void load_finish(struct loading *load, struct plugin *p)
 	list_add(load->list, p);
 }
 
-/* ---- --plugin-dir ---- */
-
 static void load_given(struct loading *load, const struct plugin_given *given)
 {
 	const struct settings *s = load->spec->settings;
@@ -114,8 +108,6 @@ static void load_given(struct loading *load, const struct plugin_given *given)
 			    err.text);
 	load_finish(load, p);
 }
-
-/* ---- installed ---- */
 
 static void load_installed(struct loading *load, const struct installed_plugin *installed)
 {
@@ -178,8 +170,6 @@ static void on_enabled(void *data, const struct settings_item *item)
 	}
 }
 
-/* ---- skills directories ---- */
-
 static int is_visible(const struct dirent *e)
 {
 	return e->d_name[0] != '.';
@@ -205,8 +195,6 @@ static void load_skills_dir(struct loading *load, const struct plugin_skills_dir
 		free(names);
 }
 
-/* ---- dependencies ---- */
-
 static bool dependency_holds(const struct plugin_list *l, struct plugin *p, const struct plugin_dependency *d)
 {
 	static const char *const states[] = { [PLUGIN_DISABLED] = "is disabled", [PLUGIN_FAILED] = "has failed" };
@@ -231,8 +219,6 @@ static bool dependency_holds(const struct plugin_list *l, struct plugin *p, cons
 			    other->version ? other->version : "none");
 	return p->state == PLUGIN_ENABLED;
 }
-
-/* ---- all ---- */
 
 struct plugin_list *plugin_list_load(const struct plugin_spec *spec)
 {

@@ -46,8 +46,6 @@ void manifest_note(struct manifest *m, const struct json *value, const char *fmt
 	va_end(args);
 }
 
-/* ---- forms ---- */
-
 static const char *const expected[] = {
 	[FORM_ANY] = "anything",
 	[FORM_TEXT] = "a text",
@@ -74,25 +72,18 @@ static bool is_path(const struct json *v, enum value_form form)
 /* The part of a value that does not fit; NULL: all does. */
 static const struct json *find_misfit(const struct json *v, enum value_form form)
 {
-	switch (form) {
-	case FORM_ANY:
+	static const enum json_type types[] = { [FORM_TEXT] = JSON_STRING,
+						[FORM_NUMBER] = JSON_NUMBER,
+						[FORM_OBJECT] = JSON_OBJECT,
+						[FORM_LIST] = JSON_ARRAY,
+						[FORM_PATHS_OR_OBJECT] = 0 };
+
+	if (form == FORM_ANY || (types[form] && json_is(v, types[form])))
 		return NULL;
-	case FORM_TEXT:
-		return json_is(v, JSON_STRING) ? NULL : v;
-	case FORM_BOOL:
+	if (types[form])
+		return v;
+	if (form == FORM_BOOL)
 		return json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE) ? NULL : v;
-	case FORM_NUMBER:
-		return json_is(v, JSON_NUMBER) ? NULL : v;
-	case FORM_OBJECT:
-		return json_is(v, JSON_OBJECT) ? NULL : v;
-	case FORM_LIST:
-		return json_is(v, JSON_ARRAY) ? NULL : v;
-	case FORM_TEXTS:
-	case FORM_PATHS:
-	case FORM_SKILL_PATHS:
-	case FORM_PATHS_OR_OBJECT:
-		break;
-	}
 	if (!json_is(v, JSON_ARRAY))
 		return form != FORM_TEXTS && is_path(v, form) ? NULL : v;
 	for (const struct json *e = json_first(v); e; e = json_next(v, e))
@@ -100,8 +91,6 @@ static const struct json *find_misfit(const struct json *v, enum value_form form
 			return e;
 	return NULL;
 }
-
-/* ---- author ---- */
 
 static void read_author(struct manifest *m, const struct json *author)
 {
@@ -115,8 +104,6 @@ static void read_author(struct manifest *m, const struct json *author)
 	if (!json_get(author, "name"))
 		manifest_fail(m, author, "author.name: is missing");
 }
-
-/* ---- userConfig ---- */
 
 static void read_option(struct manifest *m, struct plugin_option *o, const struct json *object)
 {
@@ -163,7 +150,7 @@ static void read_options(struct manifest *m, const struct json *map)
 		manifest_fail(m, map, "userConfig: more than %d options", MOST_OPTIONS);
 		return;
 	}
-	p->options = xcalloc(map->count + 1, sizeof *p->options);
+	p->options = arena_calloc(&p->arena, (map->count + 1) * sizeof *p->options);
 	for (struct json_member e = json_members(map); e.key; e = json_member_next(map, e)) {
 		const char *key = json_cstr(e.key, &p->arena);
 		size_t n = key ? strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
@@ -180,8 +167,6 @@ static void read_options(struct manifest *m, const struct json *map)
 	}
 }
 
-/* ---- dependencies ---- */
-
 static void read_dependencies(struct manifest *m, const struct json *list)
 {
 	struct plugin *p = m->plugin;
@@ -190,7 +175,7 @@ static void read_dependencies(struct manifest *m, const struct json *list)
 		manifest_fail(m, list, "dependencies: more than %d", MOST_DEPENDENCIES);
 		return;
 	}
-	p->dependencies = xcalloc(list->count + 1, sizeof *p->dependencies);
+	p->dependencies = arena_calloc(&p->arena, (list->count + 1) * sizeof *p->dependencies);
 	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
 		bool plain = json_is(v, JSON_STRING);
 		const char *name = json_cstr(plain ? v : json_get(v, "name"), &p->arena);
@@ -212,8 +197,6 @@ static void read_dependencies(struct manifest *m, const struct json *list)
 			p->dependencies[p->dependency_count++] = d;
 	}
 }
-
-/* ---- fields ---- */
 
 static const struct field {
 	const char *key;
@@ -300,8 +283,6 @@ static void read_name(struct manifest *m)
 	if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")])
 		manifest_note(m, given, "name: small letters, digits and '-' are usual");
 }
-
-/* ---- the file ---- */
 
 /* Several entries may offer the marketplace's own directory, each with some of its skills. The copy of such a plugin has the
  * marketplace's file in it. */

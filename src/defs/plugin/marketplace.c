@@ -14,8 +14,6 @@ static int market_fail(struct marketplace *m, const struct json *value, struct e
 	return err_set(err, ERR_USAGE, "%s:%u: %s", m->file.path, settings_line(&m->file, value), what);
 }
 
-/* ---- repositories ---- */
-
 int git_source_read(struct arena *a, const struct json *source, struct git_source *ret_source, struct err *err)
 {
 	struct str repo = json_str(json_get(source, "repo"), a);
@@ -50,8 +48,6 @@ int git_source_read(struct arena *a, const struct json *source, struct git_sourc
 	*ret_source = s;
 	return 0;
 }
-
-/* ---- reading ---- */
 
 static int read_offers(struct marketplace *m, struct err *err)
 {
@@ -145,8 +141,6 @@ int marketplace_plugin_dir(struct marketplace *m, const struct market_plugin *pl
 	*ret_dir = arena_strdup(a, real);
 	return 0;
 }
-
-/* ---- managed policy ---- */
 
 static bool fits_pattern(struct arena *a, const struct json *entry, const struct json *source)
 {

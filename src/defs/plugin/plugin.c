@@ -26,8 +26,6 @@ const char *plugin_fault_name(enum plugin_fault fault)
 	return names[fault];
 }
 
-/* ---- errors ---- */
-
 /* Limited, so that a hostile manifest cannot fill the memory. */
 printf_like(3, 0) static void add_error(struct plugin *p, struct plugin_error error, const char *fmt, va_list args)
 {
@@ -36,11 +34,10 @@ printf_like(3, 0) static void add_error(struct plugin *p, struct plugin_error er
 
 	if (p->error_count == MOST_ERRORS)
 		return;
-	p->errors = xgrow(p->errors, p->error_count, &p->error_cap, sizeof *p->errors);
 	vsnprintf(text + n, sizeof text - (size_t)n, fmt, args);
 	error.file = arena_strdup(&p->arena, error.file);
 	error.message = arena_strdup(&p->arena, text);
-	p->errors[p->error_count++] = error;
+	*arena_push(&p->arena, p->errors, p->error_count) = error;
 }
 
 void plugin_complain(struct plugin *p, enum plugin_fault fault, const char *key, const char *file, unsigned line,
@@ -73,14 +70,10 @@ void plugin_complain_err(struct plugin *p, enum plugin_fault fault, const char *
 	plugin_complain(p, fault, NULL, file, placed ? line : 0, "%s", placed ? err->text + n + used : err->text);
 }
 
-/* ---- names ---- */
-
 bool plugin_name_is_good(struct str name)
 {
 	return name.n <= LONGEST_NAME && str_is_name(name, "-_.") && name.p[0] != '.' && name.p[0] != '-';
 }
-
-/* ---- life ---- */
 
 struct plugin *plugin_read_named(const char *dir, enum plugin_origin origin, const char *name, const char *marketplace)
 {
@@ -110,16 +103,6 @@ void plugin_free(struct plugin *p)
 		settings_file_release(p->files[i]);
 		free(p->files[i]);
 	}
-	free(p->files);
-	free(p->errors);
-	free(p->agents.list);
-	free(p->skills.list);
-	free(p->commands.list);
-	free(p->styles.list);
-	free(p->hooks.list);
-	free(p->mcp.list);
-	free(p->options);
-	free(p->dependencies);
 	arena_release(&p->arena);
 	free(p);
 }
@@ -130,14 +113,9 @@ struct settings_file *plugin_keep_file(struct plugin *p, struct settings_file *f
 
 	*kept = *file;
 	*file = (struct settings_file){ 0 };
-	p->files = xrealloc(p->files, (p->file_count + 1) * sizeof(struct settings_file *));
-	p->files[p->file_count++] = kept;
+	*arena_push(&p->arena, p->files, p->file_count) = kept;
 	return kept;
 }
-
-/* ---- variables ---- */
-
-/* ---- the user's options ---- */
 
 static int option_check_one(const struct plugin_option *o, const struct json *v, struct err *err)
 {

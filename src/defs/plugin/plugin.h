@@ -54,7 +54,7 @@ struct plugin_path {
 
 struct plugin_paths {
 	struct plugin_path *list;
-	size_t count, cap;
+	size_t count;
 };
 
 /* An object of a file, or of the manifest itself */
@@ -114,7 +114,7 @@ struct plugin {
 	struct plugin_dependency *dependencies;
 	size_t dependency_count;
 	struct plugin_error *errors;
-	size_t error_count, error_cap;
+	size_t error_count;
 	struct diagnostics notes;     /* read, and without effect; never a reason to fail */
 	struct settings_file **files; /* what the parts point into; owned */
 	size_t file_count;

@@ -20,8 +20,6 @@
 
 enum { NAME_SHOWN = 80, PIECE_BYTES = 64 << 10 };
 
-/* ---- libarchive ---- */
-
 /* What is used of it: function, member */
 #define LIBARCHIVE(X)                                            \
 	X(archive_read_new, read_new)                            \
@@ -49,8 +47,6 @@ struct libarchive {
 static const struct library_symbol symbols[] = { LIBARCHIVE(SYMBOL) };
 static const char *const files[] = { "libarchive.so.13", NULL };
 static const struct library library = { files, "libarchive13", symbols, COUNT_OF(symbols) };
-
-/* ---- allowed entries ---- */
 
 struct unpacking {
 	struct libarchive lib;
@@ -129,8 +125,6 @@ static int check_limits(struct unpacking *u, int64_t more)
 		return err_set(u->err, ERR_LIMIT, "unpacks to more than %d MB", UNPACK_LIMIT >> 20);
 	return 0;
 }
-
-/* ---- writing ---- */
 
 static int system_error(struct unpacking *u, struct str name)
 {
@@ -242,8 +236,6 @@ static int unpack_entries(struct unpacking *u, struct str archive)
 	return u->entries ? 0 : err_set(u->err, ERR_PARSE, "has no files");
 }
 
-/* ---- interface ---- */
-
 /* libarchive converts names to the character set of the locale: this thread's is UTF-8 for the time. */
 int unpack_archive(enum unpack_format format, struct str archive, const char *dir, struct err *err)
 {
@@ -267,8 +259,6 @@ int unpack_archive(enum unpack_format format, struct str archive, const char *di
 		freelocale(utf8);
 	return status;
 }
-
-/* ---- the cache of zip files ---- */
 
 static const char *zip_stem(struct arena *a, const char *file)
 {

@@ -10,8 +10,6 @@ struct version {
 	struct str pre; /* behind '-', without "+build" */
 };
 
-/* ---- reading ---- */
-
 static struct str cut_tail(struct str *s, char c)
 {
 	const char *at = s->n ? memchr(s->p, c, s->n) : NULL;
@@ -51,8 +49,6 @@ static bool read_version(struct str s, struct version *ret)
 	return true;
 }
 
-/* ---- comparing ---- */
-
 /* A release comes after its pre-releases. */
 static int compare_tags(struct str a, struct str b)
 {
@@ -85,8 +81,6 @@ static int compare_versions(const struct version *a, const struct version *b)
 			return (a->part[i] > b->part[i]) - (a->part[i] < b->part[i]);
 	return compare_tags(a->pre, b->pre);
 }
-
-/* ---- ranges ---- */
 
 /* The first version behind all that begin with the first n parts of v. */
 static struct version next_after(const struct version *v, unsigned n)

@@ -3,8 +3,6 @@
 #include "defs/policy/permissions.h"
 #include "lib/io/file.h"
 
-/* ---- from settings to rules ------------------------------------------------------------------------------------ */
-
 static const char *const layer_names[] = {
 	[LAYER_USER] = "userSettings", [LAYER_PROJECT] = "projectSettings", [LAYER_LOCAL] = "localSettings",
 	[LAYER_FLAG] = "flagSettings", [LAYER_MANAGED] = "policySettings",
@@ -100,8 +98,6 @@ struct rule_set *policy_rules(const struct settings *s, rule_warn_fn *warn, void
 	return r.set;
 }
 
-/* ---- from options to rules ------------------------------------------------------------------------------------- */
-
 void policy_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data)
 {
 	static const struct rule_origin origin = { .layer = "cliArg" };
@@ -117,8 +113,6 @@ void policy_add_flag_rules(struct permission *p, const struct options *o, rule_w
 				(void)permission_add_rule(p, flags[i].list, text, &origin, warn, data, NULL);
 		}
 }
-
-/* ---- modes ------------------------------------------------------------------------------------------------------ */
 
 static bool is_off(const struct settings *s, enum permission_mode mode, struct settings_origin *ret_origin)
 {
@@ -156,8 +150,6 @@ void policy_limit_modes(struct permission *p, const struct settings *s)
 	p->trusted = settings_trusted(s);
 	p->managed_only = settings_bool(s, "allowManagedPermissionRulesOnly", false);
 }
-
-/* ---- both ------------------------------------------------------------------------------------------------------ */
 
 int permission_setup_open(struct services *sv, struct arena *a, struct permission_setup *ret_p, rule_warn_fn *warn,
 			  void *data, struct err *err)

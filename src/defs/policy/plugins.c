@@ -6,8 +6,6 @@
 #include "lib/git/git_head.h"
 #include "config/settings/trust.h"
 
-/* ---- finding ----------------------------------------------------------------------------------------------------- */
-
 int services_plugins_dir(struct services *sv, struct arena *a, const char **ret_dir, struct err *err)
 {
 	const char *own = getenv("CLAUDE_CODE_PLUGIN_CACHE_DIR");
@@ -80,8 +78,6 @@ int services_open_plugins(struct services *sv, const struct settings *settings, 
 	return 0;
 }
 
-/* ---- agents and skills ------------------------------------------------------------------------------------------- */
-
 static void add_paths(struct catalog_plugin_path *to, size_t *count, const struct plugin_paths *paths, bool is_command)
 {
 	for (size_t i = 0; i < paths->count; i++)
@@ -134,8 +130,6 @@ const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, 
 	return found;
 }
 
-/* ---- hooks ------------------------------------------------------------------------------------------------------- */
-
 size_t plugin_list_hook_count(const struct plugin_list *list)
 {
 	size_t n = 0;
@@ -172,8 +166,6 @@ bool policy_plugins_only(const struct settings *settings, const char *kind)
 			return true;
 	return json_bool(lock) || json_bool(json_get(lock, kind));
 }
-
-/* ---- servers ----------------------------------------------------------------------------------------------------- */
 
 static const char *look_up(void *data, struct str name)
 {
@@ -221,8 +213,6 @@ const struct mcp_entry *plugin_list_servers(const struct plugin_list *list, stru
 	*ret_count = n;
 	return entries;
 }
-
-/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 const char *plugin_list_main_agent(const struct plugin_list *list)
 {

@@ -11,8 +11,6 @@ static void policy_warn(void *data, const char *message)
 	buf_addf(&p->notes, "%s\n", message);
 }
 
-/* ---- hooks ------------------------------------------------------------------------------------------------------- */
-
 struct sources {
 	struct hook_source *list; /* the highest first; has room for one of each file and of the host */
 	size_t count;
@@ -98,8 +96,6 @@ static int compile_hooks(struct services *sv, struct policy *p, struct err *err)
 	}
 	return 0;
 }
-
-/* ---- environment ------------------------------------------------------------------------------------------------- */
 
 struct env {
 	struct arena *arena;
@@ -217,8 +213,6 @@ void policy_renew_env(struct services *sv)
 	arena_release(&old);
 }
 
-/* ---- texts ---------------------------------------------------------------------------------------------------- */
-
 /* In the environment section of agents that can commit. */
 static const char *write_git_text(struct policy *p)
 {
@@ -244,8 +238,6 @@ static const char *write_git_text(struct policy *p)
 			 pr);
 	return arena_str(&p->arena, buf_str(&text)).p;
 }
-
-/* ---- all of it ----------------------------------------------------------------------------------------------- */
 
 static void warn_flag_rule(void *data, const char *message)
 {

@@ -251,8 +251,7 @@ static int read_places(struct services *sv, struct err *err)
 	struct settings_origin at = { 0 };
 	const struct json *own = settings_get(settings, "providers", &at);
 	const struct json *overrides = settings_get(settings, "modelOverrides", NULL);
-	AUTO_BUF struct buf managed = { 0 };
-	AUTO_BUF struct buf file = { 0 };
+	AUTO_BUF struct buf managed = { 0 }, file = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	struct err why = { 0 };
 

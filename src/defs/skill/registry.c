@@ -10,8 +10,6 @@
 
 enum { LARGEST_FILE = 1 << 20, NEAR_LIMIT = 5, NEAR_LENGTH = 64, REST_RESERVE = 200 };
 
-/* ---- places ------------------------------------------------------------------------------------------------------ */
-
 static void add_both(struct catalog_locations *p, enum definition_source source, const char *dir, const char *below)
 {
 	struct catalog_location *place =
@@ -75,8 +73,6 @@ static void find_skill_places(struct catalog_locations *p, const struct catalog_
 		p->list[i].group = 0;
 }
 
-/* ---- one file ---------------------------------------------------------------------------------------------------- */
-
 static struct definition *parse_skill(const struct catalog_location *place, const struct tree_file *file,
 				      struct str text, struct err *err)
 {
@@ -111,8 +107,6 @@ static struct definition *parse_skill(const struct catalog_location *place, cons
 	}
 	return &skill_from_markdown(&origin, text)->common;
 }
-
-/* ---- which one has a name ---------------------------------------------------------------------------------------- */
 
 /* Of the project's own directories the one nearest to the root keeps the name. */
 static const char *name_below(struct catalog *c, const struct catalog_file *file, const struct definition *d,
@@ -164,8 +158,6 @@ bool skill_registry_add_nested(struct catalog *r, const char *dir)
 	return true;
 }
 
-/* ---- lookup ------------------------------------------------------------------------------------------------------ */
-
 const struct catalog_entry *skill_registry_find(const struct catalog *r, struct str name)
 {
 	name = str_trim(name);
@@ -184,12 +176,9 @@ const struct catalog_entry *skill_registry_find(const struct catalog *r, struct 
 void skill_registry_add_near(struct buf *out, const struct catalog *r, struct str name)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
-	char *wanted = arena_dup(&scratch, name.p, name.n);
 	size_t found = 0;
 
-	for (char *p = wanted; *p; p++)
-		*p = (char)tolower((unsigned char)*p);
-	name = str_trim(str_from(wanted));
+	name = str_trim(arena_lower(&scratch, name));
 	if (str_starts(name, STR("/")))
 		name = str_tail(name, 1);
 	for (size_t i = 0; name.n && i < r->active_count && found < NEAR_LIMIT; i++) {
@@ -202,8 +191,6 @@ void skill_registry_add_near(struct buf *out, const struct catalog *r, struct st
 			buf_addf(out, "%s%s", found++ ? ", " : "", r->active[i]->name);
 	}
 }
-
-/* ---- the list for a model ---------------------------------------------------------------------------------------- */
 
 unsigned skill_views(const struct catalog_entry *e, const struct json *overrides)
 {

@@ -39,8 +39,6 @@ static void render_fail(struct skill_render *r, const char *what, struct str why
 	r->state = RENDER_DONE;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
-
 static void on_call_done(struct tool_call *call)
 {
 	struct skill_render *r = call->owner;
@@ -70,12 +68,9 @@ struct tool_call *skill_render_call(const struct skill_render *r)
 	return r->call_over ? NULL : r->call;
 }
 
-/* ---- commands ---------------------------------------------------------------------------------------------------- */
-
 static void render_run_command(struct skill_render *r, struct str command)
 {
-	AUTO_BUF struct buf filled = { 0 };
-	AUTO_BUF struct buf input = { 0 };
+	AUTO_BUF struct buf filled = { 0 }, input = { 0 };
 	struct json_out w = json_out(&input);
 
 	template_fill(&filled, command, &r->values);
@@ -130,8 +125,6 @@ static void render_step_commands(struct skill_render *r)
 	r->state = RENDER_FILES;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------- */
-
 static void render_step_files(struct skill_render *r)
 {
 	struct str name;
@@ -159,8 +152,6 @@ static void render_step_files(struct skill_render *r)
 	if (!r->call)
 		r->state = RENDER_DONE;
 }
-
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void render_step(struct kick *kick)
 {

@@ -10,8 +10,6 @@ bool skill_name_is_good(struct str name)
 	return name.n <= LONGEST_NAME && str_is_name(name, "-_.") && name.p[0] != '.' && name.p[0] != '-';
 }
 
-/* ---- texts and switches ------------------------------------------------------------------------------------------ */
-
 static void read_text(struct definition_reader *r, const struct json *value, void *at)
 {
 	const char **text = at;
@@ -105,8 +103,6 @@ static void read_shell(struct definition_reader *r, const struct json *value, vo
 		definition_refuse(r, "shell: only bash runs here, so the skill is refused");
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------- */
-
 static void read_allowed_tools(struct definition_reader *r, const struct json *value, void *at)
 {
 	const char *wrong = definition_names(r, value, at, NAMES_QUIET);
@@ -131,7 +127,7 @@ static void read_arguments(struct definition_reader *r, const struct json *value
 		definition_ignore(r, "a list of names");
 }
 
-/* ---- paths: the files that a skill is for, as lines of a .gitignore ---------------------------------------------- */
+/* Paths: the files that a skill is for, as lines of a .gitignore. */
 
 static void add_pattern(struct definition_reader *r, struct str pattern)
 {
@@ -173,8 +169,6 @@ static void read_paths(struct definition_reader *r, const struct json *value, vo
 	}
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
-
 enum { KNOWN = FRONTMATTER_KNOWN, TEXT = KNOWN | FRONTMATTER_TEXT, LIMIT = KNOWN | FRONTMATTER_RESTRICTION };
 #define AT(member) offsetof(struct skill, member)
 
@@ -212,8 +206,6 @@ static const struct definition_field fields[] = {
 };
 
 static const struct definition_format format = { .noun = "skill", .fields = fields, .terse = true };
-
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 /* By its text up to the first empty line, headings left out. */
 static void describe_by_body(struct definition_reader *r, struct str body)

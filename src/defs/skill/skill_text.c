@@ -22,8 +22,6 @@ bool skill_text_note(struct map *known, const char *name, struct str text)
 	return map_set(known, str_from(name), mark) != mark;
 }
 
-/* ---- what a conversation has ------------------------------------------------------------------------------------- */
-
 struct found_skill {
 	struct str text;
 	unsigned used; /* number of its last use */
@@ -156,8 +154,6 @@ static void search_block(struct search *s, const struct block *b)
 		search_result(s, json_str(content, &s->arena));
 	}
 }
-
-/* ---- what a new conversation gets of it ---------------------------------------------------------------------------- */
 
 static const struct map_entry *latest_before(const struct search *s, unsigned used)
 {

@@ -7,8 +7,6 @@ enum { MOST_WORDS = 1000 };
 
 #define BLANKS " \t\n\r"
 
-/* ---- parts ------------------------------------------------------------------------------------------------------- */
-
 static void add_part(struct template_parts *p, bool is_command, const char *from, const char *to)
 {
 	if (from == to && !is_command)
@@ -70,8 +68,6 @@ void template_split(struct template_parts *parts, struct str text)
 	add_part(parts, false, from, end);
 }
 
-/* ---- arguments --------------------------------------------------------------------------------------------------- */
-
 /* One word: quotes and backslashes as a shell reads them. A quote that is never closed is a character. */
 static struct str cut_word(struct arena *a, struct str *rest)
 {
@@ -103,8 +99,6 @@ void template_values_open(struct template_values *v)
 	while (rest.n && v->count < MOST_WORDS)
 		v->words[v->count++] = cut_word(&v->arena, &rest);
 }
-
-/* ---- placeholders ------------------------------------------------------------------------------------------------ */
 
 static bool is_word_char(char c)
 {
@@ -221,8 +215,6 @@ void template_fill(struct buf *out, struct str text, struct template_values *v)
 		i += n ? n : 1;
 	}
 }
-
-/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 bool template_next_file(struct str *rest, struct str *ret_path)
 {

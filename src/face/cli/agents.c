@@ -89,7 +89,8 @@ bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 	r = map_get(&a->by_id, str_from(cadre_event_agent(e)));
 	if (!r)
 		return false;
-	bool counts = kind == CADRE_AGENT_PROGRESS || kind == CADRE_TOOL_ENDED || kind == CADRE_AGENT_ENDED;
+	bool counts = kind == CADRE_AGENT_PROGRESS || kind == CADRE_TOOL_ENDED || kind == CADRE_AGENT_ENDED ||
+		      kind == CADRE_MEMBER_STATE;
 	if (counts) {
 		r->turns = cadre_event_figure(e, CADRE_FIGURE_TURNS);
 		r->tokens = cadre_event_figure(e, CADRE_FIGURE_TOKENS);
@@ -115,7 +116,7 @@ bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 		r->failed = cadre_event_is_error(e);
 		r->state = harmless(cadre_event_detail(e, CADRE_DETAIL_STATE));
 	}
-	return counts || kind == CADRE_AGENT_STARTED || kind == CADRE_MEMBER_STATE;
+	return counts || kind == CADRE_AGENT_STARTED;
 }
 
 void agents_set_asking(struct agents *a, const char *id, bool asks)

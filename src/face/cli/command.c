@@ -10,8 +10,6 @@
 #include "face/cli/run.h"
 #include "face/cli/view.h"
 
-/* ---- which commands there are ------------------------------------------------------------------------------------ */
-
 /* The first one behind name in the order of the alphabet. */
 const struct cadre_command *command_next(const struct cadre_command *before)
 {
@@ -43,8 +41,6 @@ void command_options(const struct cadre_command *command, void (*fn)(void *data,
 			fn(data, &flag->option);
 	}
 }
-
-/* ---- printing ---------------------------------------------------------------------------------------------------- */
 
 struct printing {
 	bool json, colour;
@@ -80,8 +76,6 @@ static int print_report(const struct cadre_report *report, void *data)
 	return p->code != EXIT_ANSWER;
 }
 
-/* ---- what a command asks for ------------------------------------------------------------------------------------- */
-
 static int on_visit(const char *url, void *data)
 {
 	fprintf(stderr, "To sign in, open this address in a browser:\n  %s\n", url);
@@ -100,8 +94,6 @@ static void serve_standard_streams(struct cadre *c, int *ret_in, int *ret_out, v
 	(void)cadre_watch_signal(c, SIGINT, on_signal, NULL);
 	(void)cadre_watch_signal(c, SIGTERM, on_signal, NULL);
 }
-
-/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 /* What the library is to parse: the command's own options, then its words. Returns how many; in the arena. */
 static int rest_for_library(struct args *args, const char *name, const char *const **ret_argv)

@@ -3,8 +3,6 @@
  * To add a shell: a function that writes its script, a row in completion_shells. */
 #include "face/cli/completion.h"
 
-/* ---- what the texts have in common ------------------------------------------------------------------------------- */
-
 /* Calls fn once for each option of the program and of commands, by name. */
 static void completion_each_option(struct buf *out, void (*fn)(void *out, const struct cadre_option *option))
 {
@@ -73,8 +71,6 @@ static void completion_add_escaped(struct buf *out, struct str text, const char 
 		buf_addch(out, text.p[i]);
 	}
 }
-
-/* ---- bash ------------------------------------------------------------------------------------- */
 
 /* What bash takes for a word of its own in --flag=value is put together again. */
 static const char bash_beginning[] =
@@ -158,8 +154,6 @@ void completion_bash(struct buf *out)
 	buf_addstr(out, bash_end);
 }
 
-/* ---- fish ------------------------------------------------------------------------------------- */
-
 static void fish_add_quoted(struct buf *out, struct str text)
 {
 	buf_addch(out, '\'');
@@ -227,8 +221,6 @@ void completion_fish(struct buf *out)
 		command_options(c, fish_add_flag, out);
 	}
 }
-
-/* ---- zsh -------------------------------------------------------------------------------------- */
 
 /* Inside '...' of the shell and [...] of a specification */
 static void zsh_add_gist(struct buf *out, struct str gist)
@@ -326,8 +318,6 @@ void completion_zsh(struct buf *out)
 	zsh_add_command(out, NULL);
 	buf_addstr(out, "\tesac\n\t_arguments $flags '*:file:_files'\n}\n_cadre \"$@\"\n");
 }
-
-/* ---- the commands -------------------------------------------------------------------------------- */
 
 static const struct cadre_option no_options[] = { { .name = NULL } };
 static const char *const no_settings[] = { NULL };

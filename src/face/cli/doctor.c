@@ -65,8 +65,6 @@ static const char *env_or(const char *name, const char *otherwise)
 	return value && *value ? value : otherwise;
 }
 
-/* ---- the terminal ---------------------------------------------------------------------------------------------------- */
-
 static void check_terminal(struct doctor *d)
 {
 	const char *term = env_or("TERM", ""), *no_colour = env_or("NO_COLOR", "");
@@ -104,8 +102,6 @@ static void check_terminal(struct doctor *d)
 	if (!*env_or("VISUAL", env_or("EDITOR", "")))
 		doctor_say(d, FINDING_NOTE, "editor", "neither VISUAL nor EDITOR is set: Ctrl-G uses vi");
 }
-
-/* ---- the installation -------------------------------------------------------------------------------------------------- */
 
 static void check_library(struct doctor *d, const char *const *files, const char *what)
 {

@@ -13,8 +13,6 @@ void tree_view_event(struct tree_view *t, const struct cadre_event *e)
 		agents_remove(&t->agents, cadre_event_agent(e));
 }
 
-/* ---- on the terminal --------------------------------------------------------------------------------------------- */
-
 void tree_view_erase(struct tree_view *t, struct buf *out)
 {
 	if (t->drawn)
@@ -59,8 +57,6 @@ void tree_view_draw(struct tree_view *t, struct buf *out, unsigned columns)
 	}
 	t->changed = false;
 }
-
-/* ---- in words ---------------------------------------------------------------------------------------------------- */
 
 /* A member of a team by its name, as the others speak to it; another agent by its task */
 static const char *called(const struct cadre_event *e)

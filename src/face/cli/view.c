@@ -50,8 +50,6 @@ void view_release(struct view *v)
 	*v = (struct view){ 0 };
 }
 
-/* ---- the tree of running children ---- */
-
 void view_hide_tree(struct view *v)
 {
 	AUTO_BUF struct buf b = { 0 };
@@ -60,8 +58,6 @@ void view_hide_tree(struct view *v)
 	if (b.n)
 		fwrite(b.p, 1, b.n, stderr);
 }
-
-/* ---- output ---- */
 
 void view_event(struct view *v, const struct cadre_event *e)
 {

@@ -66,8 +66,6 @@ void draft_release(struct draft *d)
 	*d = (struct draft){ 0 };
 }
 
-/* ---- changes ------------------------------------------------------------------------------------------------------- */
-
 static void splice(struct draft *d, size_t from, size_t to, struct str with)
 {
 	size_t tail = d->text.n - to;
@@ -275,8 +273,6 @@ void draft_blocks(const struct draft *d, struct buf *out)
 	buf_addstr(out, out->n ? "]" : "");
 }
 
-/* ---- the cursor ---------------------------------------------------------------------------------------------------- */
-
 static bool is_word(struct str s, size_t at)
 {
 	unsigned char c = (unsigned char)s.p[at];
@@ -482,8 +478,6 @@ bool draft_edit(struct draft *d, enum action action, bool readline)
 		return false;
 	return true;
 }
-
-/* ---- history ------------------------------------------------------------------------------------------------------- */
 
 void draft_add_history(struct draft *d, struct str text)
 {

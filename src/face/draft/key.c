@@ -12,8 +12,6 @@ void keys_release(struct keys *k)
 	*k = (struct keys){ 0 };
 }
 
-/* ---- a paste ----------------------------------------------------------------------------------------------------- */
-
 static void paste_add(struct keys *k, const char *p, size_t n)
 {
 	size_t fits = MIN(n, KEY_PASTE_BYTES - k->pasted.n);
@@ -77,7 +75,7 @@ bool keys_is_burst(const struct keys *k, const char *p, size_t n)
 	return end || memchr(p, '\n', n - 1);
 }
 
-/* ---- reports (OSC): the clipboard, the background ---------------------------------------------------------------------- */
+/* Reports (OSC): the clipboard, the background. */
 
 static void end_report(struct keys *k, struct key *ret)
 {
@@ -125,8 +123,6 @@ static size_t feed_report(struct keys *k, const char *p, size_t n, struct key *r
 	end_report(k, ret);
 	return i + 1;
 }
-
-/* ---- sequences ---------------------------------------------------------------------------------------------------- */
 
 struct sequence {
 	char final;

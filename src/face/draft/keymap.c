@@ -25,8 +25,6 @@ void keymap_release(struct keymap *m)
 	*m = (struct keymap){ 0 };
 }
 
-/* ---- names of keys -------------------------------------------------------------------------------------------------- */
-
 /* The name that is written, and the others that are understood */
 static const struct {
 	const char *name;
@@ -141,8 +139,6 @@ bool keymap_normalise(struct str keys, char ret_keys[KEYMAP_KEYS_BYTES])
 	return n > 0;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------------- */
-
 static bool read_binding(struct keymap *m, struct key_binding b, struct str keys, const struct json *action,
 			 struct buf *problems)
 {
@@ -213,8 +209,6 @@ void keymap_read(struct keymap *m, struct str json, struct buf *problems)
 	if (m->count == KEYMAP_BINDINGS)
 		buf_addf(problems, "only the first %d bindings are used\n", KEYMAP_BINDINGS);
 }
-
-/* ---- lookup --------------------------------------------------------------------------------------------------------- */
 
 static bool begins_chord(struct str keys, const char *so_far)
 {

@@ -9,8 +9,6 @@
 #include "face/draft/vim_int.h"
 #include "lib/base/utf8.h"
 
-/* ---- commands ------------------------------------------------------------------------------------------------------- */
-
 enum parsed { PARSED_NONE, PARSED_MORE, PARSED_WHOLE };
 
 /* A motion at the start of m: how many bytes it has */
@@ -163,6 +161,7 @@ static bool simple_command(struct vim *v, struct draft *d, struct str m, size_t 
 static void command_done(struct vim *v, struct str m, size_t count, bool counted)
 {
 	v->change_count = counted ? count : 0;
+	v->selected.lines = 0;
 	if (v->mode == VIM_INSERT) {
 		memcpy(v->inserts, m.p, m.n);
 		v->inserts_n = m.n;
@@ -174,7 +173,42 @@ static void command_done(struct vim *v, struct str m, size_t count, bool counted
 	buf_clear(&v->change_typed);
 }
 
+/* The selection is what the next change is for when it is repeated. */
+static void selection_done(struct vim *v, struct str s, size_t from, size_t to, struct str command)
+{
+	size_t last = to > from && s.p[to - 1] == '\n' && v->mode == VIM_VISUAL ? to - 1 : to, characters = 0;
+
+	v->selected.whole_lines = v->mode == VIM_VISUAL_LINES;
+	v->selected.lines = line_number(s, last) - line_number(s, from) + 1;
+	for (size_t at = MAX(from, line_start(s, last)); at < last; at = next_cluster(s, at))
+		characters++;
+	v->selected.characters = last < to || (v->wants && v->want == SIZE_MAX) ? SIZE_MAX : characters; /* behind $ */
+	memcpy(v->change, command.p, command.n);
+	memcpy(v->inserts, command.p, command.n);
+	v->change_n = v->inserts_n = command.n;
+	buf_clear(&v->change_typed);
+}
+
+/* Selects as much as was selected then, from the cursor on. */
+static void select_again(struct vim *v, struct draft *d)
+{
+	struct str s = buf_str(&d->text);
+	size_t start = line_start(s, d->cursor), characters = v->selected.characters,
+	       line = MIN(line_number(s, d->cursor) + v->selected.lines - 1, line_number(s, s.n));
+
+	v->mode = v->selected.whole_lines ? VIM_VISUAL_LINES : VIM_VISUAL;
+	v->anchor = d->cursor;
+	if (line_at(s, line) != start)
+		d->cursor = line_at(s, line);
+	if (characters == SIZE_MAX)
+		d->cursor = line_end(s, d->cursor);
+	else
+		for (; characters > 1 && !at_line_end(s, next_cluster(s, d->cursor)); characters--)
+			d->cursor = next_cluster(s, d->cursor);
+}
+
 static enum vim_result normal_command(struct vim *v, struct draft *d, struct str command, bool replayed);
+static void visual_command(struct vim *v, struct draft *d, struct str command);
 
 static void repeat_change(struct vim *v, struct draft *d, size_t count, bool counted)
 {
@@ -187,7 +221,12 @@ static void repeat_change(struct vim *v, struct draft *d, size_t count, bool cou
 	int n = count > 1 ? snprintf(command, sizeof command, "%zu", count) : 0;
 	memcpy(command + n, v->change, v->change_n);
 	buf_append(&typed, buf_str(&v->change_typed));
-	(void)normal_command(v, d, (struct str){ command, (size_t)n + v->change_n }, true);
+	if (v->selected.lines) {
+		select_again(v, d);
+		visual_command(v, d, (struct str){ command + n, v->change_n });
+	} else {
+		(void)normal_command(v, d, (struct str){ command, (size_t)n + v->change_n }, true);
+	}
 	if (v->mode == VIM_INSERT) {
 		buf_append(&v->typed, buf_str(&typed));
 		type_text(d, buf_str(&typed));
@@ -286,8 +325,6 @@ static enum vim_result normal_command(struct vim *v, struct draft *d, struct str
 	return VIM_DONE;
 }
 
-/* ---- visual mode ---------------------------------------------------------------------------------------------------- */
-
 void vim_selection(const struct vim *v, const struct draft *d, size_t *ret_from, size_t *ret_to)
 {
 	struct str s = buf_str(&d->text);
@@ -339,6 +376,8 @@ static void visual_command(struct vim *v, struct draft *d, struct str command)
 		return;
 	}
 	d->group = ++v->group;
+	if (m.p[0] != 'y')
+		selection_done(v, buf_str(&d->text), from, to, command);
 	v->mode = VIM_NORMAL;
 	v->wants = false;
 	switch (m.p[0]) {
@@ -351,7 +390,8 @@ static void visual_command(struct vim *v, struct draft *d, struct str command)
 		vim_operate(v, d, m.p[0] == 'x' ? 'd' : m.p[0] == 's' ? 'c' : m.p[0], from, to, lines);
 		break;
 	case '>':
-	case '<':
+	case '<': /* the end of the last line is not the start of the next one */
+		to -= to > from && d->text.p[to - 1] == '\n';
 		for (; count--;)
 			vim_operate(v, d, m.p[0], from, to, true);
 		break;
@@ -390,9 +430,7 @@ static void visual_command(struct vim *v, struct draft *d, struct str command)
 		v->mode = lines ? VIM_VISUAL_LINES : VIM_VISUAL;
 		break;
 	}
-	if (v->mode == VIM_INSERT)
-		v->inserts_n = 0;
-	else
+	if (v->mode != VIM_INSERT)
 		d->group = 0;
 }
 
@@ -408,8 +446,6 @@ static enum parsed parse_visual(struct str m)
 		return PARSED_WHOLE;
 	return parse_motion(m, true, &n);
 }
-
-/* ---- keys ----------------------------------------------------------------------------------------------------------- */
 
 void vim_release(struct vim *v)
 {

@@ -18,9 +18,15 @@ struct vim {
 	bool wants;        /* want is set: the last motion was j, k or $ */
 	struct buf yanked; /* also what was deleted */
 	bool yanked_lines;
-	struct buf found;                /* f F t T with its character, for ; and , */
-	char change[VIM_COMMAND_BYTES];  /* the last command that changed the text, for . */
-	size_t change_n, change_count;   /* without its count; 0: none was given */
+	struct buf found;               /* f F t T with its character, for ; and , */
+	char change[VIM_COMMAND_BYTES]; /* the last command that changed the text, for . */
+	size_t change_n, change_count;  /* without its count; 0: none was given */
+	/* Of a change of a selection: how many lines it had, and how many characters, of the last line if there were several;
+	 * SIZE_MAX: to its end. lines 0: the change was made without one */
+	struct {
+		size_t lines, characters;
+		bool whole_lines;
+	} selected;
 	struct buf typed;                /* in insert mode, since the command that began it */
 	struct buf change_typed;         /* what belongs to change */
 	char inserts[VIM_COMMAND_BYTES]; /* the command that began this insert mode */

@@ -11,8 +11,6 @@ static size_t at_column(struct str s, size_t line, size_t column)
 	       (column == SIZE_MAX ? text.n : cells_fit(text, (unsigned)MIN(column, (size_t)UINT32_MAX / 2), NULL));
 }
 
-/* ---- words ---------------------------------------------------------------------------------------------------------- */
-
 /* 0 blank or line end, 1 punctuation, 2 word */
 static int class_at(struct str s, size_t at, bool big)
 {
@@ -125,8 +123,6 @@ static bool words_back(struct str s, size_t *at, size_t count, bool big)
 	}
 	return true;
 }
-
-/* ---- motions -------------------------------------------------------------------------------------------------------- */
 
 static bool find_character(struct str s, size_t at, struct str what, size_t count, bool again, struct reach *ret)
 {

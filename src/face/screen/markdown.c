@@ -34,8 +34,6 @@ struct md4c {
 	__typeof__(md_parse) *parse;
 };
 
-/* ---- lines --------------------------------------------------------------------------------------------------------- */
-
 /* What stands before a line: quotation marks and the indentation of lists; a bullet where an item begins. Returns its width. */
 static unsigned add_margin(struct markdown *m)
 {
@@ -85,8 +83,6 @@ static void add_blank(struct markdown *m)
 		styled_add(m->out, LOOK_PLAIN, STR("\n"));
 	m->wrote = false;
 }
-
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
 
 /* Widths that fit: the widest column is made narrower until they do. False: the window is too narrow. */
 static bool fit_widths(const struct markdown *m, unsigned *widths)
@@ -177,8 +173,6 @@ static void drop_table(struct markdown *m)
 	free(TAKE(m->cells));
 	m->cell_count = m->cell_columns = 0;
 }
-
-/* ---- what md4c calls ----------------------------------------------------------------------------------------------- */
 
 static void nest(struct markdown *m, bool quote, unsigned number)
 {
@@ -366,8 +360,6 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE n, void *data)
 		styled_add_foreign(&m->text, m->look, (struct str){ p, n }, !m->code);
 	return 0;
 }
-
-/* ---- the whole ----------------------------------------------------------------------------------------------------- */
 
 void markdown_render(struct str text, unsigned columns, bool wraps, struct styled *out)
 {

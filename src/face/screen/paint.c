@@ -9,8 +9,6 @@
 
 enum { TAB_COLUMNS = 8 };
 
-/* ---- foreign text -------------------------------------------------------------------------------------------------- */
-
 /* Is the character that this valid UTF-8 starts with one that acts on a terminal? */
 static bool is_control(const unsigned char *p, size_t n, unsigned *ret_cp, size_t *ret_n)
 {
@@ -60,8 +58,6 @@ void render_line(struct buf *out, struct str s)
 	render_bytes(out, s, true);
 }
 
-/* ---- looks --------------------------------------------------------------------------------------------------------- */
-
 void styled_release(struct styled *s)
 {
 	buf_release(&s->text);
@@ -74,12 +70,32 @@ void styled_clear(struct styled *s)
 	buf_clear(&s->looks);
 }
 
-void styled_add(struct styled *s, unsigned look, struct str ours)
+static bool has_controls(struct str s)
 {
-	buf_add(&s->text, ours.p, ours.n);
-	buf_reserve(&s->looks, ours.n);
-	memset(s->looks.p + s->looks.n, (int)look, ours.n);
-	s->looks.n += ours.n;
+	for (size_t i = 0; i < s.n; i++) {
+		const unsigned char *p = (const unsigned char *)s.p + i;
+		unsigned cp;
+		size_t n;
+
+		if ((*p < 0x20 || *p >= 0x7f) && is_control(p, s.n - i, &cp, &n) && cp != '\t' && cp != '\n')
+			return true;
+	}
+	return false;
+}
+
+/* The last gate: a text that was not made harmless before becomes so here. */
+void styled_add(struct styled *s, unsigned look, struct str text)
+{
+	AUTO_BUF struct buf safe = { 0 };
+
+	if (has_controls(text)) {
+		render_text(&safe, text);
+		text = buf_str(&safe);
+	}
+	buf_add(&s->text, text.p, text.n);
+	buf_reserve(&s->looks, text.n);
+	memset(s->looks.p + s->looks.n, (int)look, text.n);
+	s->looks.n += text.n;
 }
 
 void styled_addf(struct styled *s, unsigned look, const char *fmt, ...)
@@ -90,7 +106,13 @@ void styled_addf(struct styled *s, unsigned look, const char *fmt, ...)
 	va_start(args, fmt);
 	int n = vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	styled_add(s, look, utf8_cut((struct str){ text, MIN((size_t)MAX(n, 0), sizeof text - 1) }, sizeof text));
+	struct str whole = utf8_cut((struct str){ text, MIN((size_t)MAX(n, 0), sizeof text - 1) }, sizeof text);
+	AUTO_BUF struct buf valid = { 0 };
+	if (!utf8_valid(whole)) {
+		utf8_add_repaired(&valid, whole);
+		whole = buf_str(&valid);
+	}
+	styled_add(s, look, whole);
 }
 
 void styled_add_foreign(struct styled *s, unsigned look, struct str text, bool one_line)
@@ -262,8 +284,6 @@ unsigned look_of_colour(const char *name)
 			return looks[i].look;
 	return LOOK_PLAIN;
 }
-
-/* ---- columns ------------------------------------------------------------------------------------------------------- */
 
 struct unicode {
 	__typeof__(utf8proc_charwidth) *width;

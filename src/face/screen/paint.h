@@ -60,8 +60,9 @@ struct styled {
 
 void styled_release(struct styled *s);
 void styled_clear(struct styled *s);
-void styled_add(struct styled *s, unsigned look, struct str ours);
-void styled_addf(struct styled *s, unsigned look, const char *fmt, ...) printf_like(3, 4); /* of our own words only */
+/* For our own words. Characters that act on a terminal, but tab and line end, never get in: they are made visible. */
+void styled_add(struct styled *s, unsigned look, struct str text);
+void styled_addf(struct styled *s, unsigned look, const char *fmt, ...) printf_like(3, 4);
 void styled_add_foreign(struct styled *s, unsigned look, struct str text, bool one_line);
 void styled_add_line(struct styled *s, unsigned look, struct str text); /* foreign, with its line end */
 void styled_add_code(struct styled *s, unsigned look, struct str text); /* foreign, of one line: tabs stay */
@@ -74,7 +75,7 @@ void styled_write(const struct styled *s, size_t from, size_t to, enum theme the
 
 unsigned look_of_colour(const char *name); /* red, blue ... of an agent; LOOK_PLAIN if unknown */
 
-/* ---- columns ------------------------------------------------------------------------------------------------------ */
+/* Columns. */
 
 /* The end of the cluster that starts at `at`, and its width. s is valid UTF-8 without controls but tab. */
 size_t cells_next(struct str s, size_t at, unsigned *ret_width);

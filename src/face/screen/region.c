@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * region.c - the live region. */
 #include "face/screen/region.h"
+#include <limits.h>
 #include "face/screen/width.h"
 #include "lib/base/utf8.h"
 
@@ -40,6 +41,13 @@ static void move_to(struct region *r, size_t row, unsigned column, struct buf *o
 		buf_addch(out, '\r');
 	r->at_row = row;
 	r->at_column = column;
+}
+
+/* Erases the row of the cursor, which is in column 0, and all below. Not by ED alone: tmux takes that, in the first column of the
+ * screen's first row, for a new screen and keeps the old one in its history. */
+static void erase_down(struct buf *out)
+{
+	buf_addstr(out, "\033[K\033[C\033[J\r");
 }
 
 /* Behind a cluster whose width terminals do not agree about the next column is set. */
@@ -128,7 +136,7 @@ void region_draw(struct region *r, struct styled *rows, size_t count, size_t row
 	}
 	if (count < r->shown_count) {
 		move_to(r, count, 0, out);
-		buf_addstr(out, "\033[J");
+		erase_down(out);
 	}
 	r->shown_count = count;
 	if (count)
@@ -148,15 +156,36 @@ void region_erase(struct region *r, struct buf *out)
 	if (!r->shown_count)
 		return;
 	move_to(r, 0, 0, out);
-	buf_addstr(out, "\033[J");
+	erase_down(out);
 	r->shown_count = 0;
+}
+
+/* How often a terminal with so many columns breaks row i before its column `to`; *ret_column: where that column is then. A wide
+ * character that does not fit is on the next row as a whole. */
+static size_t breaks_before(const struct region *r, size_t i, unsigned to, unsigned columns, unsigned *ret_column)
+{
+	struct str row = buf_str(&r->shown[i].text);
+	unsigned column = 0, passed = 0, width;
+	size_t breaks = 0;
+
+	for (size_t at = 0; at < row.n; column += width, passed += width) {
+		at = cells_next(row, at, &width);
+		if (column + width > columns) {
+			breaks++;
+			column = 0;
+		}
+		if (passed >= to)
+			break;
+	}
+	*ret_column = column;
+	return breaks;
 }
 
 static size_t wrapped_rows(const struct region *r, size_t i, unsigned columns)
 {
-	unsigned width = cells_width(buf_str(&r->shown[i].text));
+	unsigned end;
 
-	return width ? (width + columns - 1) / columns : 1;
+	return 1 + breaks_before(r, i, UINT_MAX, columns, &end);
 }
 
 /* xterm.js wraps from the bottom to the top, except the row that it believes to be the cursor's: each row that it inserts moves that
@@ -173,17 +202,21 @@ static size_t rows_up_in_xterm_js(const struct region *r, unsigned columns)
 
 void region_resize(struct region *r, unsigned columns, unsigned rows, unsigned column, struct buf *out)
 {
-	bool known = column != REGION_COLUMN_UNKNOWN && columns && r->at_column >= columns;
-	bool wrapped = known ? column == r->at_column % columns : r->rewraps_caret;
-	bool fits = !known || wrapped || column + 1 >= columns; /* else it went as in no terminal that we know */
+	bool known = column != REGION_COLUMN_UNKNOWN && columns && r->shown_count && r->at_column >= columns;
+	unsigned caret = 0;
+	size_t breaks = r->shown_count && columns ? breaks_before(r, r->at_row, r->at_column, columns, &caret) : 0;
+	bool at_edge = known && column + 1 >= columns;
+	bool unclear = at_edge && caret + 1 >= columns; /* it would be there in either case */
+	bool wrapped = !known || unclear ? r->rewraps_caret : column == caret % columns;
+	bool cut = at_edge && !wrapped && !r->is_xterm_js && !r->rewraps_caret;
 	size_t up = r->at_row;
 
 	/* It cut the cursor's row, and only xterm.js is known to wrap the others then: from now on it counts as one that cuts. A row
-	 * may stay behind where that is wrong; none is lost. */
-	if (known && !wrapped && fits && !r->is_xterm_js && !r->rewraps_caret)
-		r->cuts = true;
-	if (!r->cuts && columns < r->columns && columns && fits) {
-		up = wrapped ? r->at_column / columns : 0;
+	 * may stay behind where that is wrong; none is lost. An answer that fits no terminal that we know changes nothing. */
+	r->cuts = r->cuts || (cut && !unclear);
+	if (!r->cuts && !cut && columns < r->columns && columns && (!known || wrapped || at_edge)) {
+		breaks += known && caret == columns && !column; /* behind a full row: on the next one */
+		up = wrapped ? breaks : 0;
 		for (size_t i = 0; i < r->at_row; i++)
 			up += wrapped_rows(r, i, columns);
 		if (r->is_xterm_js)
@@ -196,6 +229,6 @@ void region_resize(struct region *r, unsigned columns, unsigned rows, unsigned c
 	buf_addch(out, '\r');
 	if (up)
 		buf_addf(out, "\033[%zuA", up);
-	buf_addstr(out, "\033[J");
+	erase_down(out);
 	r->shown_count = r->at_row = r->at_column = 0;
 }

@@ -17,8 +17,6 @@ enum { QUIET_MS = 1000, SETTLE_MS = 400 };
 
 #define TRUST_ID "trust of this folder"
 
-/* ---- the row -------------------------------------------------------------------------------------------------------- */
-
 static void drop_ask(struct ask **at)
 {
 	struct ask *gone = *at;
@@ -78,8 +76,6 @@ void ask_release(struct tui *t)
 	while (t->asks)
 		drop_ask(&t->asks);
 }
-
-/* ---- a new one ------------------------------------------------------------------------------------------------------ */
 
 static struct choice *add_choice(struct inquiry *q, const char *label)
 {
@@ -320,8 +316,6 @@ static void trust_recorded(struct tui *t, struct str output, bool ok)
 	tui_next_of_queue(t);
 }
 
-/* ---- opening -------------------------------------------------------------------------------------------------------- */
-
 void ask_open(struct tui *t)
 {
 	struct ask *ask = t->asks;
@@ -386,8 +380,6 @@ void ask_consider(struct tui *t)
 		ask_open(t);
 	}
 }
-
-/* ---- answering ------------------------------------------------------------------------------------------------------ */
 
 /* The next question that waits, or the one before */
 static void walk(struct tui *t, bool back)

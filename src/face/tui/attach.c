@@ -90,8 +90,6 @@ bool attach_paths(struct tui *t, struct str pasted)
 	return any;
 }
 
-/* ---- the clipboard ---------------------------------------------------------------------------------------------------- */
-
 void attach_clipboard_bytes(struct tui *t, struct str bytes)
 {
 	if (attach_bytes(t, bytes) || !bytes.n)

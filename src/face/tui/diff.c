@@ -123,8 +123,6 @@ void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most
 		styled_addf(s, LOOK_DIM, "    %s %zu lines more\n", tui_mark(t, MARK_MORE), left);
 }
 
-/* ---- what differs from the last commit ------------------------------------------------------------------------------- */
-
 static void show_diff(struct tui *t, struct str output, bool ok)
 {
 	if (!ok || !str_trim(output).n) {

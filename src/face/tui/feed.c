@@ -30,8 +30,6 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark)
 	return t->ascii ? ascii[mark] : marks[mark];
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------------------- */
-
 /* Behind a cluster of several code points the next column is set, because terminals do not agree about its width; in a line that
  * the terminal wraps there is no such column. */
 static void write_line(struct tui *t, const struct styled *s, size_t from, size_t to)
@@ -195,8 +193,6 @@ void feed_prompt(struct tui *t, struct str text)
 		buf_addstr(&t->above, "\033]133;C\a");
 }
 
-/* ---- the answer ----------------------------------------------------------------------------------------------------- */
-
 /* Shown in the live region until its block is complete */
 static void add_to_tail(struct tui *t, struct str text)
 {
@@ -263,8 +259,6 @@ static void feed_delta(struct tui *t, const struct cadre_event *e)
 	}
 	tui_changed(t);
 }
-
-/* ---- tools ---------------------------------------------------------------------------------------------------------- */
 
 static struct tool_run *take_tool(struct tui *t, const char *id)
 {
@@ -427,8 +421,6 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 	}
 	tool_run_free(run);
 }
-
-/* ---- other events --------------------------------------------------------------------------------------------------- */
 
 /* Figures of the result: cost so far, and how full the window of the model is */
 static void note_usage(struct tui *t, const struct cadre_event *e)
@@ -613,8 +605,6 @@ void feed_release(struct tui *t)
 	buf_release(&t->retry);
 	buf_release(&t->above);
 }
-
-/* ---- while it lasts ------------------------------------------------------------------------------------------------- */
 
 /* Rows start where they started before, so text that is added changes the last row alone. A full tail moves up by most of its
  * rows at once, because a move draws all that stay; it keeps its height. */

@@ -118,8 +118,6 @@ struct form *form_new(const struct cadre_event *e)
 	return f;
 }
 
-/* ---- checking ------------------------------------------------------------------------------------------------------- */
-
 static bool is_format(const char *format, struct str text)
 {
 	int digits[3];
@@ -205,8 +203,6 @@ size_t form_count(const struct form *f)
 {
 	return f->count;
 }
-
-/* ---- keys and rows -------------------------------------------------------------------------------------------------- */
 
 bool form_key(struct form *f, const struct key *key)
 {

@@ -362,8 +362,6 @@ void input_action(struct tui *t, enum action action)
 		(void)draft_edit(&t->draft, action, t->readline);
 }
 
-/* ---- the rows of agents ------------------------------------------------------------------------------------------------ */
-
 static void show_log(struct tui *t, struct str output, bool ok)
 {
 	page_open_text(t, "Agent", output);
@@ -393,8 +391,6 @@ static bool agents_key(struct tui *t, const struct key *key)
 		tui_note(t, "x again stops it and all below it");
 	return true;
 }
-
-/* ---- keys --------------------------------------------------------------------------------------------------------------- */
 
 static void prompt_key(struct tui *t, const struct key *key)
 {
@@ -459,12 +455,17 @@ void input_key(struct tui *t, const struct key *pressed)
 		attach_clipboard_bytes(t, key->text);
 	if (key->code == KEY_MORE || key->code >= KEY_FOCUS_IN)
 		return;
-	if (t->page && !t->lines) {
+	bool viewed = t->page && !t->lines, asked = !viewed && ask_takes_keys(t);
+	if (key->code == KEY_CTRL && key->letter == 'z' && (viewed || (t->asking && !t->lines))) {
+		tui_suspend(t);
+		return;
+	}
+	if (viewed) {
 		if (keymap_translate(&t->keymap, 1u << CONTEXT_TRANSCRIPT | 1u << CONTEXT_SELECT, &translated))
 			page_key(t, key);
 		return;
 	}
-	if (ask_takes_keys(t) || (t->asking && (key->code == KEY_PAGE_UP || key->code == KEY_PAGE_DOWN))) {
+	if (asked || (t->asking && (key->code == KEY_PAGE_UP || key->code == KEY_PAGE_DOWN))) {
 		if (t->lines || keymap_translate(&t->keymap, 1u << CONTEXT_CONFIRMATION, &translated))
 			ask_key(t, key);
 		return;
@@ -529,8 +530,6 @@ void input_bytes(struct tui *t, const char *bytes, size_t n)
 		input_key(t, &key);
 	}
 }
-
-/* ---- configuration ------------------------------------------------------------------------------------------------------ */
 
 static bool read_bindings(struct buf *text)
 {

@@ -218,8 +218,6 @@ void job_release(struct tui *t)
 	job_free(t);
 }
 
-/* ---- an editor ------------------------------------------------------------------------------------------------------ */
-
 static void read_back(struct tui *t, int fd)
 {
 	AUTO_BUF struct buf text = { 0 };

@@ -32,8 +32,6 @@ void plain_release(struct tui *t)
 	buf_release(&t->typed);
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------------------- */
-
 static void add_lines(struct buf *out, struct str text) /* with the line ends of a terminal */
 {
 	for (size_t i = 0; i < text.n; i++) {
@@ -105,8 +103,6 @@ void plain_timer(struct tui *t, enum tui_timer which)
 	}
 }
 
-/* ---- pages ---------------------------------------------------------------------------------------------------------- */
-
 /* What would be on a screen of its own. A list stays open for a number. */
 static void say_page(struct tui *t)
 {
@@ -153,8 +149,6 @@ bool plain_choose(struct tui *t, struct str line)
 		choose(t, id);
 	return ours;
 }
-
-/* ---- questions ------------------------------------------------------------------------------------------------------ */
 
 /* What stands for an answer besides its number; anything else is a no with a reason. */
 static const struct {
@@ -276,8 +270,6 @@ void plain_answer(struct tui *t, struct ask *ask, struct str typed)
 		ask_permit(t, &(struct choice){ .kind = CHOICE_DENY }, reason);
 	}
 }
-
-/* ---- the input line --------------------------------------------------------------------------------------------------- */
 
 void plain_finish(struct tui *t, struct str prompt, struct str text)
 {

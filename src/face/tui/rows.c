@@ -52,8 +52,6 @@ void rows_cut_hints(struct tui *t, struct styled *s)
 	}
 }
 
-/* ---- agents --------------------------------------------------------------------------------------------------------- */
-
 void rows_add_agent(struct tui *t, const struct agent_row *r, bool folded)
 {
 	struct styled *row = rows_add(t);
@@ -64,9 +62,8 @@ void rows_add_agent(struct tui *t, const struct agent_row *r, bool folded)
 	AUTO_BUF struct buf b = { 0 };
 
 	styled_addf(row, look_of_colour(r->colour), "%*s%s%s %s ", (int)MIN(r->depth, (int64_t)6) * 2, "",
-		    folded ? "+" : "", tui_mark(t, mark), r->type);
-	if (r->team[0])
-		styled_addf(row, LOOK_DIM, "@%s ", r->team);
+		    folded ? "+" : "", tui_mark(t, mark),
+		    r->team[0] ? r->name : r->type); /* a member is called by its name */
 	styled_add(row, LOOK_PLAIN, str_from(r->title));
 	buf_addf(&b, "  %lld turn%s, ", (long long)r->turns, r->turns == 1 ? "" : "s");
 	buf_addcount(&b, r->tokens);
@@ -119,8 +116,6 @@ void rows_add_agents(struct tui *t, bool small)
 		styled_addf(&t->rows[head], LOOK_DIM, " . %zu more, ctrl+%s", alive - shown,
 			    t->todo_count ? "x t" : "t"); /* ctrl+t is for the list of what is to be done */
 }
-
-/* ---- the input ------------------------------------------------------------------------------------------------------ */
 
 /* A row of the draft: marks are shown with their labels. */
 static void add_input_row(struct tui *t, const struct draft *d, size_t from, size_t to, struct str prompt)
@@ -212,8 +207,6 @@ void rows_add_input(struct tui *t, const struct draft *d, struct str prompt, siz
 	}
 	free(starts);
 }
-
-/* ---- a question ----------------------------------------------------------------------------------------------------- */
 
 /* The text of the question, as many rows as there is room for. */
 static void add_text_rows(struct tui *t, struct ask *ask, size_t room)
@@ -340,8 +333,6 @@ static void add_question(struct tui *t, size_t *ret_row, unsigned *ret_column)
 		styled_add(hint, LOOK_DIM, STR(" . e edits the rule"));
 	rows_cut_hints(t, hint);
 }
-
-/* ---- the whole ------------------------------------------------------------------------------------------------------ */
 
 /* small: only what must be known now */
 static void add_status(struct tui *t, bool small)

@@ -145,7 +145,7 @@ struct tui {
 	struct status_run *status_run; /* NULL: it does not run */
 };
 
-/* ---- tui.c --------------------------------------------------------------------------------------------------------- */
+/* tui.c */
 
 int64_t tui_now_ms(void);
 void tui_set_timer(struct tui *t, enum tui_timer which, int64_t in_ms); /* below 0: off */
@@ -164,7 +164,7 @@ void tui_interrupt(struct tui *t);
 void tui_resize(struct tui *t, unsigned column); /* column: see region_resize() */
 void tui_leave_one_row(struct tui *t);           /* of the region: a view opens */
 
-/* ---- plain.c: lines in place of a live region ----------------------------------------------------------------------- */
+/* plain.c: lines in place of a live region. */
 
 void plain_init(struct tui *t, bool reader); /* reader: lines have labels, for screen readers */
 void plain_release(struct tui *t);
@@ -176,7 +176,7 @@ void plain_timer(struct tui *t, enum tui_timer which); /* TIMER_TICK, TIMER_HINT
 void plain_draw(struct tui *t, struct buf *out);
 bool plain_choose(struct tui *t, struct str line); /* true: it was an answer to a list that is shown */
 
-/* ---- feed.c: what is finished -------------------------------------------------------------------------------------- */
+/* feed.c: what is finished. */
 
 void feed_event(struct tui *t, const struct cadre_event *e);
 void feed_say(struct tui *t, unsigned look, struct str ours);     /* lines of our own words */
@@ -191,7 +191,7 @@ void feed_add_activity(struct tui *t); /* row: what runs, since when */
 enum tui_mark { MARK_RUNS, MARK_DONE, MARK_FAILED, MARK_ASKS, MARK_PROMPT, MARK_TOOL, MARK_MORE };
 const char *tui_mark(const struct tui *t, enum tui_mark mark);
 
-/* ---- diff.c, todo.c -------------------------------------------------------------------------------------------------- */
+/* diff.c, todo.c */
 
 /* Appends hunks as they are in structuredPatch, at most so many rows. digits: columns for the numbers of lines */
 void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most, struct styled *s, size_t *ret_added,
@@ -202,7 +202,7 @@ void todo_created(struct tui *t, struct str result);
 void todo_add_rows(struct tui *t);
 void todo_release(struct tui *t);
 
-/* ---- rows.c: the live region --------------------------------------------------------------------------------------- */
+/* rows.c: the live region. */
 
 struct styled *rows_add(struct tui *t);         /* an empty one at the end */
 void rows_cut(struct tui *t, struct styled *s); /* to the width of the window, with a mark */
@@ -215,7 +215,7 @@ void rows_add_input(struct tui *t, const struct draft *d, struct str prompt, siz
 void rows_add_agent(struct tui *t, const struct agent_row *r, bool folded);
 void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column); /* all of them, and where the cursor is */
 
-/* ---- probe.c: what the terminal is asked ----------------------------------------------------------------------------- */
+/* probe.c: what the terminal is asked. */
 
 void probe_load(void);            /* what it answered the last time */
 void probe_start(struct tui *t);  /* behind the first paint */
@@ -223,7 +223,7 @@ void probe_resize(struct tui *t); /* the window has settled */
 void probe_late(struct tui *t);
 void probe_key(struct tui *t, const struct key *key); /* what it answers */
 
-/* ---- input.c: keys ------------------------------------------------------------------------------------------------- */
+/* input.c: keys. */
 
 void input_bytes(struct tui *t, const char *bytes, size_t n); /* of the terminal */
 void input_burst_end(struct tui *t);
@@ -234,13 +234,13 @@ void input_configure(struct tui *t);     /* settings and keybindings.json, for a
 void input_toggle_vim(struct tui *t);    /* /vim */
 void input_edit_bindings(struct tui *t); /* /keybindings */
 
-/* ---- attach.c: images and PDF files ----------------------------------------------------------------------------------- */
+/* attach.c: images and PDF files. */
 
 bool attach_paths(struct tui *t, struct str pasted);          /* true: it was nothing but paths of such files */
 void attach_clipboard(struct tui *t);                         /* Ctrl-V */
 void attach_clipboard_bytes(struct tui *t, struct str bytes); /* the terminal's answer */
 
-/* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
+/* ask.c: questions. */
 
 void ask_add(struct tui *t, const struct cadre_event *e);
 void ask_trust(struct tui *t, struct str why); /* whether this folder is trusted; once */
@@ -255,7 +255,7 @@ void ask_open_of(struct tui *t, const char *agent); /* the same for the question
 bool ask_takes_keys(const struct tui *t);           /* false: they go into the draft */
 void ask_key(struct tui *t, const struct key *key);
 
-/* ---- form.c: forms of servers --------------------------------------------------------------------------------------- */
+/* form.c: forms of servers. */
 
 struct form;
 struct form *form_new(const struct cadre_event *e); /* NULL: it is no form */
@@ -265,7 +265,7 @@ size_t form_count(const struct form *f);
 char *form_answer(const struct form *f, size_t i); /* owned; NULL: none */
 void form_add_rows(struct tui *t, const struct form *f, size_t *ret_row, unsigned *ret_column);
 
-/* ---- menu.c: suggestions ------------------------------------------------------------------------------------------- */
+/* menu.c: suggestions. */
 
 void menu_update(struct tui *t);                     /* the draft has changed */
 bool menu_key(struct tui *t, const struct key *key); /* false: not for the menu */
@@ -274,7 +274,7 @@ bool menu_complete(struct tui *t);       /* plain mode: Tab completes, or writes
 void menu_search_history(struct tui *t); /* Ctrl-R */
 void menu_close(struct tui *t);
 
-/* ---- page.c: views on the whole screen ------------------------------------------------------------------------------ */
+/* page.c: views on the whole screen. */
 
 struct page_item {
 	char *id;   /* what is chosen */
@@ -326,13 +326,14 @@ struct page *page_open_text(struct tui *t, const char *title, struct str foreign
 void page_open_transcript(struct tui *t, const char *title, const char *path);     /* at its end; it follows it */
 struct page *page_open_list(struct tui *t, const char *title, page_choose_fn *choose);
 void page_add_item(struct page *p, struct str id, struct str foreign);
+void page_show(struct tui *t, struct page *p); /* takes p; from now on it is what the terminal shows */
 void page_close(struct tui *t);
 void page_key(struct tui *t, const struct key *key);
 void page_draw(struct tui *t, struct buf *out);
 bool page_has_text(struct str s, struct str part); /* case is ignored */
 void tui_copy(struct tui *t, struct str text);     /* into the clipboard of the terminal (OSC 52) */
 
-/* ---- roster.c: the view of all agents ------------------------------------------------------------------------------- */
+/* roster.c: the view of all agents. */
 
 void page_open_agents(struct tui *t);
 void roster_add_rows(struct tui *t, struct page *p, size_t room);
@@ -342,7 +343,7 @@ const struct agent_row *roster_find(const struct tui *t,
 				    struct str agent);                /* by its id, a member by its name; NULL: none */
 void roster_tell(struct tui *t, const char *agent, const char *text); /* id or name; also /tell */
 
-/* ---- command.c ------------------------------------------------------------------------------------------------------ */
+/* command.c */
 
 void command_show_transcript(struct tui *t); /* Ctrl-O */
 struct slash {
@@ -362,7 +363,7 @@ extern const size_t slash_count;
 bool command_address(struct tui *t, struct str line); /* @NAME TEXT, or @ alone; false: it is for no member */
 bool command_slash(struct tui *t, struct str line);   /* true: it was one of ours, or is known to be none */
 
-/* ---- show.c: what commands show of the session ------------------------------------------------------------------------ */
+/* show.c: what commands show of the session. */
 
 /* Two columns of our own words, the right one wrapped where it begins; below each other in a narrow window */
 void show_pair(struct tui *t, struct buf *out, struct str left, unsigned indent, struct str right);
@@ -382,7 +383,7 @@ void show_past(struct tui *t);                             /* of the session tha
 void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out);
 bool show_store(struct tui *t, const char *source, const char *key, const char *value);
 
-/* ---- past.c: transcripts ---------------------------------------------------------------------------------------------- */
+/* past.c: transcripts. */
 
 struct past {
 	struct tui *tui;
@@ -397,14 +398,14 @@ bool past_read(struct past *p, const char *path, size_t last);
 /* The prompt with this id, and the id of the line before it ("": it is the first). False: it is not there. */
 bool past_find(const char *path, struct str uuid, struct buf *ret_prompt, struct buf *ret_before);
 
-/* ---- notice.c -------------------------------------------------------------------------------------------------------- */
+/* notice.c */
 
 void notice_title(struct tui *t, struct str prompt); /* of the terminal */
 void notice_turn(struct tui *t, bool runs);
 void notice_turn_end(struct tui *t);
 void notice_user(struct tui *t, const char *text); /* if the terminal has no focus */
 
-/* ---- status.c, history.c --------------------------------------------------------------------------------------------- */
+/* status.c, history.c */
 
 void status_refresh(struct tui *t); /* runs the command, if there is one */
 void status_cancel(struct tui *t);
@@ -413,7 +414,7 @@ void history_load(struct tui *t);    /* once */
 void history_append(struct tui *t, struct str shown);
 bool tui_config_path(struct buf *path, const char *name); /* a file of the user's configuration; false: there is none */
 
-/* ---- job.c: programs ------------------------------------------------------------------------------------------------ */
+/* job.c: programs. */
 
 /* Runs a shell command or `cadre WORDS`; its output is shown when it has ended. joins: the next prompt brings it along. */
 void job_shell(struct tui *t, struct str command, bool joins);

@@ -149,8 +149,6 @@ void status_refresh(struct tui *t)
 	tui_set_timer(t, TIMER_STATUS, STATUS_MS);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------ */
-
 static unsigned apply_sgr(unsigned look, struct str parameters)
 {
 	if (!parameters.n)

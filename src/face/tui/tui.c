@@ -16,6 +16,7 @@
 #include "face/cli/run.h"
 #include "face/cli/view.h"
 #include "face/screen/term.h"
+#include "face/tui/ask.h"
 #include "face/tui/tui.h"
 #include "face/tui/state.h"
 #include "lib/base/utf8.h"
@@ -24,6 +25,7 @@ enum {
 	FRAME_MS = 33,
 	ESC_MS = 30,
 	RESIZE_MS = 40,
+	RESIZE_TMUX_MS = 300, /* it tells of the first size at once, and of another within 250 ms at their end */
 	TICK_MS = 1000,
 	NOTE_MS = 2000,
 	FLUSH_MS = 2000,
@@ -37,8 +39,6 @@ int64_t tui_now_ms(void)
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
-
-/* ---- timers --------------------------------------------------------------------------------------------------------- */
 
 static void arm_timers(struct tui *t)
 {
@@ -80,7 +80,12 @@ void tui_note(struct tui *t, const char *text)
 	tui_changed(t);
 }
 
-/* ---- frames --------------------------------------------------------------------------------------------------------- */
+/* No frame is drawn until the size has settled. */
+static void await_size(struct tui *t)
+{
+	t->resizing = true;
+	tui_set_timer(t, TIMER_RESIZE, t->region.rewraps_caret ? RESIZE_TMUX_MS : RESIZE_MS);
+}
 
 void tui_draw(struct tui *t)
 {
@@ -93,8 +98,7 @@ void tui_draw(struct tui *t)
 		return;
 	term_size(&columns, &rows);
 	if (MAX(columns, 2u) != t->region.columns || MAX(rows, 2u) != t->region.rows) { /* its signal is on the way */
-		t->resizing = true;
-		tui_set_timer(t, TIMER_RESIZE, RESIZE_MS);
+		await_size(t);
 		return;
 	}
 	if (t->lines) {
@@ -209,8 +213,6 @@ static void on_timer(struct cadre *c, int fd, void *data)
 		tui_draw(t);
 	arm_timers(t);
 }
-
-/* ---- the conversation ----------------------------------------------------------------------------------------------- */
 
 void tui_submit(struct tui *t, struct str prompt)
 {
@@ -346,8 +348,6 @@ static void on_event(const struct cadre_event *e, void *data)
 	tui_changed(t);
 }
 
-/* ---- the terminal --------------------------------------------------------------------------------------------------- */
-
 static void on_stdin(struct cadre *c, int fd, void *data)
 {
 	struct tui *t = data;
@@ -373,7 +373,10 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 void tui_suspend(struct tui *t)
 {
 	struct sigaction usual = { .sa_handler = SIG_DFL }, ours;
+	struct page *page = t->lines ? NULL : TAKE(t->page); /* it is there again afterwards */
 
+	if (page)
+		cadre_write(t->out, "\033[?1049l", 8);
 	tui_erase(t);
 	term_give_back();
 	if (sigaction(SIGTSTP, &usual, &ours) == 0) {
@@ -382,7 +385,15 @@ void tui_suspend(struct tui *t)
 	}
 	/* also if nothing stopped us: the kernel ignores the signal where no shell could continue us */
 	(void)term_take();
+	if (t->asking &&
+	    !t->lines) { /* as a question that has just come: no key that was meant for the shell answers it */
+		t->asks->takes_keys = false;
+		t->key_ms = tui_now_ms();
+		ask_consider(t);
+	}
 	tui_resize(t, REGION_COLUMN_UNKNOWN);
+	if (page)
+		page_show(t, page);
 }
 
 static const int tui_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT };
@@ -393,8 +404,7 @@ static void on_signal(struct cadre *c, int signal, void *data)
 
 	switch (signal) {
 	case SIGWINCH:
-		t->resizing = true;
-		tui_set_timer(t, TIMER_RESIZE, RESIZE_MS);
+		await_size(t);
 		break;
 	case SIGTSTP:
 		tui_suspend(t);
@@ -412,8 +422,6 @@ static void on_signal(struct cadre *c, int signal, void *data)
 		tui_leave(t, EXIT_SIGNAL + signal);
 	}
 }
-
-/* ---- settings ------------------------------------------------------------------------------------------------------- */
 
 struct str tui_setting(struct tui *t, const char *path)
 {
@@ -440,8 +448,6 @@ void tui_read_settings(struct tui *t)
 							   : THEME_NONE;
 	tui_changed(t);
 }
-
-/* ---- sessions ------------------------------------------------------------------------------------------------------- */
 
 /* Opens the wanted session in place of the current one, which is closed; on failure the current one stays. Each session has a
  * runtime of its own: the flags that chose the first one hold for a runtime as long as it lives. */

@@ -83,8 +83,6 @@ static void run_exit(struct tui *t, const struct slash *slash, struct str rest)
 	tui_leave(t, EXIT_ANSWER);
 }
 
-/* ---- sessions ------------------------------------------------------------------------------------------------------- */
-
 static void choose_session(struct tui *t, const char *id)
 {
 	struct str rest = str_from(id);
@@ -224,8 +222,6 @@ static void run_rewind(struct tui *t, const struct slash *slash, struct str rest
 	job_cadre(t, "rewind", buf_str(&words), list_points);
 }
 
-/* ---- what the session is set to ------------------------------------------------------------------------------------- */
-
 void command_set(struct tui *t, const char *option, const char *value)
 {
 	AUTO_BUF struct buf b = { 0 };
@@ -359,8 +355,6 @@ static void run_config(struct tui *t, const struct slash *slash, struct str rest
 		tui_note(t, "stored in your settings");
 }
 
-/* ---- what is ---------------------------------------------------------------------------------------------------------- */
-
 static void run_shown(struct tui *t, const struct slash *slash, struct str rest)
 {
 	static const struct {
@@ -488,8 +482,6 @@ static void run_stop(struct tui *t, const struct slash *slash, struct str rest)
 		buf_add(&words, rest.p, rest.n);
 	job_cadre(t, slash->words, buf_str(&words), NULL);
 }
-
-/* ---- prompts and the clipboard ------------------------------------------------------------------------------------------ */
 
 static void run_copy(struct tui *t, const struct slash *slash, struct str rest)
 {

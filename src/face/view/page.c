@@ -8,7 +8,16 @@
 #include "face/tui/state.h"
 #include "lib/base/base64.h"
 
-/* ---- opening and closing -------------------------------------------------------------------------------------------- */
+void page_show(struct tui *t, struct page *p)
+{
+	if (!t->lines)
+		tui_leave_one_row(t);
+	t->page = p;
+	p->screen.columns = 0; /* nothing of it is on the screen */
+	if (!t->lines)
+		cadre_write(t->out, "\033[?1049h\033[H\033[J", 14);
+	tui_changed(t);
+}
 
 struct page *page_open(struct tui *t, enum page_kind kind, const char *title)
 {
@@ -16,17 +25,12 @@ struct page *page_open(struct tui *t, enum page_kind kind, const char *title)
 
 	page_close(t);
 	menu_close(t);
-	if (!t->lines)
-		tui_leave_one_row(t);
 	render_line(&safe, str_from(title));
 	struct page *p = xcalloc(1, sizeof *p);
 	p->kind = kind;
 	p->title = buf_take(&safe, NULL);
 	p->screen.colour = t->region.colour;
-	t->page = p;
-	if (!t->lines)
-		cadre_write(t->out, "\033[?1049h\033[H\033[J", 14);
-	tui_changed(t);
+	page_show(t, p);
 	return p;
 }
 
@@ -126,8 +130,6 @@ void tui_copy(struct tui *t, struct str text)
 	buf_addstr(&b, "\a");
 	cadre_write(t->out, b.p, b.n);
 }
-
-/* ---- rows ----------------------------------------------------------------------------------------------------------- */
 
 static void wrap_text(struct page *p, unsigned columns)
 {
@@ -303,8 +305,6 @@ void page_draw(struct tui *t, struct buf *out)
 		rows_cut(t, &t->rows[i]);
 	region_draw(&p->screen, t->rows, t->row_count, t->row_count - 1, column, STR(""), out);
 }
-
-/* ---- keys ----------------------------------------------------------------------------------------------------------- */
 
 /* The next row that has the text, downwards or upwards */
 static void find_next(struct page *p, bool up)

@@ -22,8 +22,6 @@ void page_open_agents(struct tui *t)
 	(void)page_open(t, PAGE_AGENTS, "Agents");
 }
 
-/* ---- which rows ----------------------------------------------------------------------------------------------------- */
-
 static int64_t run_ms(const struct agent_row *r)
 {
 	return (r->ended_ms ? r->ended_ms : tui_now_ms()) - r->started_ms;
@@ -73,7 +71,7 @@ static bool is_shown(const struct page *p, const struct agent_row *r)
 
 	return !(p->hide_ended && r->ended_ms) &&
 	       (!find.n || page_has_text(str_from(r->title), find) || page_has_text(str_from(r->type), find) ||
-		page_has_text(str_from(r->id), find));
+		page_has_text(str_from(r->id), find) || page_has_text(str_from(r->name), find));
 }
 
 /* The key of a group of siblings in p->folds: whose children, of which type */
@@ -139,8 +137,6 @@ static void collect_rows(struct tui *t, struct page *p)
 		qsort_r(p->rows, p->row_count, sizeof *p->rows, by_figure, &p->sort);
 }
 
-/* ---- drawing -------------------------------------------------------------------------------------------------------- */
-
 static void add_group(struct tui *t, const struct roster_row *g)
 {
 	struct styled *row = rows_add(t);
@@ -190,8 +186,6 @@ void roster_add_rows(struct tui *t, struct page *p, size_t room)
 		styled_add(rows_add(t), LOOK_DIM,
 			   t->agents.by_id.count ? STR("  nothing fits") : STR("  no agent was started"));
 }
-
-/* ---- keys ----------------------------------------------------------------------------------------------------------- */
 
 static const struct roster_row *row_at(const struct page *p)
 {

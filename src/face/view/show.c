@@ -54,8 +54,6 @@ void show_pair(struct tui *t, struct buf *out, struct str left, unsigned indent,
 	}
 }
 
-/* ---- context, usage ------------------------------------------------------------------------------------------------- */
-
 void show_context(struct tui *t)
 {
 	static const unsigned looks[] = { LOOK_BLUE,   LOOK_CYAN,  LOOK_MAGENTA, LOOK_ORANGE,
@@ -76,8 +74,8 @@ void show_context(struct tui *t)
 	buf_addcount(&b, used);
 	buf_addstr(&b, " of ");
 	buf_addcount(&b, most);
-	styled_addf(&s, LOOK_BOLD, "%s tokens (%lld%%), %s\n", b.p, (long long)(most ? used * 100 / most : 0),
-		    cadre_session_model(t->session));
+	styled_addf(&s, LOOK_BOLD, "%s tokens (%lld%%), ", b.p, (long long)(most ? used * 100 / most : 0));
+	styled_add_line(&s, LOOK_BOLD, str_from(cadre_session_model(t->session)));
 	const struct json *kinds = json_get(root, "categories");
 	for (EACH(kind, kinds)) {
 		unsigned look = looks[MIN(i, COUNT_OF(looks) - 1)];
@@ -150,8 +148,6 @@ void show_usage(struct tui *t)
 	}
 	feed_styled(t, &s);
 }
-
-/* ---- lists ---------------------------------------------------------------------------------------------------------- */
 
 void show_models(struct tui *t, page_choose_fn *choose)
 {
@@ -394,8 +390,6 @@ void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out)
 	else
 		feed_styled(t, &s);
 }
-
-/* ---- sessions ------------------------------------------------------------------------------------------------------- */
 
 /* `cadre WORD...` in this process, as JSON; NULL: it failed, which is said */
 static const struct json *show_command(struct tui *t, struct json_reader *reader, struct cadre_report **ret,

@@ -52,8 +52,6 @@ static bool read_list(struct hook_builder *b, const struct json *v, const char *
 	return true;
 }
 
-/* ---- types ---- */
-
 static bool read_command(struct hook_builder *b, struct hook *h, const struct json *v)
 {
 	const struct json *shell = json_get(v, "shell");
@@ -172,8 +170,6 @@ static bool read_prompt(struct hook_builder *b, struct hook *h, const struct jso
 	return true;
 }
 
-/* ---- what all have ---- */
-
 static bool read_type(struct hook_builder *b, const struct json *v, enum hook_type *ret_type)
 {
 	const struct json *type = json_get(v, "type");
@@ -199,8 +195,6 @@ static void read_timeout(struct hook_builder *b, struct hook *h, const struct js
 	else if (timeout)
 		h->timeout_ms = MAX(1, (uint64_t)(MIN(seconds, (double)TIMEOUT_MAX_S) * 1000));
 }
-
-/* ---- names ---- */
 
 /* Everything that makes a difference to what happens, but for the time limit. The same hook in several settings files runs
  * once; copies in plugins and skills are hooks of their own. */

@@ -11,8 +11,6 @@
 
 enum { SESSION_END_MS = 1500, SESSION_END_MAX_MS = 60 * 1000 };
 
-/* ---- selection ---- */
-
 static bool hook_is_wanted(const struct hook *hook, const struct hook_event_spec *spec,
 			   const struct hook_subject *subject)
 {
@@ -102,8 +100,6 @@ static void batch_set_timeouts(struct hook_batch *batch)
 	}
 }
 
-/* ---- input ---- */
-
 static void put_given(struct json_out *w, const char *key, const char *text)
 {
 	if (text)
@@ -134,8 +130,6 @@ static void write_input(struct buf *out, const struct hook_event_spec *spec)
 	json_close(&w);
 	buf_addch(out, '\n'); /* for `read` of shells, which wants a whole line */
 }
-
-/* ---- batches ---- */
 
 static const char *batch_copy(struct hook_batch *batch, const char *text)
 {
@@ -241,8 +235,6 @@ void hook_cancel(struct hook_batch *batch)
 			hook_run_cancel(run);
 }
 
-/* ---- what hooks leave behind ---- */
-
 static void drop_group(struct hook_engine *e, size_t i)
 {
 	free(e->groups[i].session_id);
@@ -273,8 +265,6 @@ static bool is_same(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : !a && !b;
 }
-
-/* ---- the ends ---- */
 
 static void batch_end(struct hook_batch *batch)
 {

@@ -103,7 +103,7 @@ void hook_engine_keep_group(struct hook_engine *engine, pid_t pgid, const struct
 /* outcome.c: all runs are over; fills batch->outcome. */
 void hook_outcome_merge(struct hook_batch *batch);
 
-/* ---- template.c: placeholders in the texts of handlers. Each kind has its own syntax; unknown placeholders stay as they are,
+/* template.c: placeholders in the texts of handlers. Each kind has its own syntax; unknown placeholders stay as they are,
  * and an inserted text is never expanded again. */
 
 /* Arguments of the exec form: ${CLAUDE_PROJECT_DIR}, ${CLAUDE_PLUGIN_ROOT}, ${CLAUDE_PLUGIN_DATA}, ${user_config.KEY}. */

@@ -42,8 +42,6 @@ void hook_reply_block(struct hook_reply *reply, enum hook_event event, struct st
 	}
 }
 
-/* ---- terminal sequences ---- */
-
 /* Cuts one OSC off: ESC ] NUMBER ; TEXT and BEL or ESC \ at its end. */
 static bool cut_osc(struct str *rest)
 {
@@ -80,8 +78,6 @@ bool hook_sequence_is_harmless(struct str s)
 	}
 	return true;
 }
-
-/* ---- a printed path ---- */
 
 /* How many bytes the escape sequence at s takes; a lone ESC takes one. */
 static size_t escape_length(struct str s)
@@ -124,8 +120,6 @@ static struct str last_line(struct arena *arena, struct str text)
 	}
 	return last;
 }
-
-/* ---- JSON ---- */
 
 #define BIT(n) (1u << (n))
 enum { BOOL = BIT(JSON_TRUE) | BIT(JSON_FALSE), TEXT = BIT(JSON_STRING) };
@@ -271,8 +265,6 @@ static enum shape read_json(struct arena *arena, const struct hook_raw *raw, str
 	return SHAPE_BAD;
 }
 
-/* ---- exits ---- */
-
 static void reply_set_error(struct hook_reply *ret, struct arena *arena, const char *what, struct str detail)
 {
 	struct str rest = str_trim(hook_repaired(arena, detail));
@@ -349,8 +341,6 @@ void hook_output_read(struct arena *arena, const struct hook_raw *raw, struct ho
 	if (ret->block && !ret->reason.n)
 		ret->reason = STR("a hook blocked this and gave no reason");
 }
-
-/* ---- the answer of a model ---- */
 
 void hook_answer_read(struct arena *arena, enum hook_event event, bool continue_on_block, struct str answer,
 		      struct hook_reply *ret)

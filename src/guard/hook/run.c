@@ -14,7 +14,7 @@ enum {
 	RUNNING_LIMIT = 256, /* a thousand agents must not start a thousand processes at once */
 };
 
-/* ---- hooks that are asked over HTTP: the event is the body of a POST, the answer is the output ------------------- */
+/* Hooks that are asked over HTTP: the event is the body of a POST, the answer is the output. */
 
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
@@ -84,7 +84,7 @@ static void http_stop_run(struct hook_run *run)
 
 static const struct run_kind run_http = { http_start_run, http_stop_run };
 
-/* ---- hooks that a runner of the core runs: a model, an agent, an MCP tool, a function of the SDK ----------------- */
+/* Hooks that a runner of the core runs: a model, an agent, an MCP tool, a function of the SDK. */
 
 static struct hook_runner *runner_of(const struct hook_run *run)
 {
@@ -141,8 +141,6 @@ void hook_call_finish(struct hook_call *call, bool failed, struct str text)
 
 static const struct run_kind run_call = { call_start, call_stop };
 
-/* ---- all of them ------------------------------------------------------------------------------------------------ */
-
 static const struct run_kind *const kinds[] = {
 	[HOOK_COMMAND] = &run_command, [HOOK_HTTP] = &run_http,  [HOOK_MCP_TOOL] = &run_call,
 	[HOOK_PROMPT] = &run_call,     [HOOK_AGENT] = &run_call, [HOOK_CALLBACK] = &run_call,
@@ -154,8 +152,6 @@ static bool run_is_counted(const struct hook_run *run)
 {
 	return !run->async && (run->hook->type == HOOK_COMMAND || run->hook->type == HOOK_HTTP);
 }
-
-/* ---- reports ---- */
 
 static struct hook_report run_make_report(const struct hook_run *run)
 {
@@ -210,8 +206,6 @@ static void run_report_late(const struct hook_run *run)
 	if (late.context.n || late.system_message.n || late.wake.n)
 		o->late(o->data, &late);
 }
-
-/* ---- the end ---- */
 
 static void run_read_failure(struct hook_run *run)
 {
@@ -318,8 +312,6 @@ void hook_run_become_async(struct hook_run *run, uint64_t timeout_ms)
 	run->batch->waiting--;
 	loop_kick(e->options.loop, &run->batch->kick);
 }
-
-/* ---- the queue ---- */
 
 static void run_unqueue(struct hook_run *run)
 {

@@ -7,8 +7,6 @@
 
 enum { LONGEST_ASYNC_LINE = 1000 };
 
-/* ---- environment ---- */
-
 /* The caller's, without OTEL_*: a hook must not report into the session's telemetry. */
 static const char *const *make_environment(const struct hook_run *run)
 {
@@ -54,8 +52,6 @@ static const char *const *make_environment(const struct hook_run *run)
 	}
 	return list;
 }
-
-/* ---- the process ---- */
 
 /* A first line {"async": true} says that the rest takes its time. */
 static void read_first_line(struct hook_run *run)

@@ -41,7 +41,7 @@ void hook_builder_warn(struct hook_builder *b, const struct json *where, const c
 			  info->name, text);
 }
 
-/* ---- one entry: a matcher and its hooks ---- */
+/* One entry: a matcher and its hooks. */
 
 static bool read_matcher(struct hook_builder *b, const struct json *entry)
 {
@@ -94,8 +94,6 @@ static void read_entry(struct hook_builder *b, const struct json *entry)
 	for (const struct json *h = json_first(hooks); h; h = json_next(hooks, h))
 		hook_read(b, h);
 }
-
-/* ---- one source ---- */
 
 const char *const *hook_copy_list(struct arena *arena, const char *const *list)
 {
@@ -225,7 +223,7 @@ bool hook_fits(const struct hook *hook, const struct hook_subject *subject)
 	return false;
 }
 
-/* ---- matchers: names, lists of names, and regular expressions through PCRE2 in JavaScript's dialect -------------- */
+/* Matchers: names, lists of names, and regular expressions through PCRE2 in JavaScript's dialect. */
 
 enum {
 	MATCH_LIMIT = 200000, /* backtracking points: a few milliseconds, once */

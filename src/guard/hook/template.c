@@ -15,8 +15,6 @@ static struct str braced_name(struct str s, size_t *ret_length)
 	return (struct str){ s.p + 2, (size_t)(end - s.p) - 2 };
 }
 
-/* ---- arguments ---- */
-
 void template_add_argument(struct buf *out, const char *text, const struct hook_origin *origin, const char *project_dir)
 {
 	const struct plugin_vars vars = { origin->plugin_root, origin->plugin_data, project_dir,
@@ -24,8 +22,6 @@ void template_add_argument(struct buf *out, const char *text, const struct hook_
 
 	plugin_vars_expand(out, str_from(text), &vars, true);
 }
-
-/* ---- prompts ---- */
 
 void template_add_prompt(struct buf *out, const char *text, struct str input)
 {
@@ -49,8 +45,6 @@ void template_add_prompt(struct buf *out, const char *text, struct str input)
 	buf_addstr(out, "\n\n");
 	buf_add(out, input.p, input.n);
 }
-
-/* ---- headers ---- */
 
 void template_add_header(struct buf *out, const char *text, const char *const *names, const char *const *envp)
 {
@@ -79,8 +73,6 @@ void template_add_header(struct buf *out, const char *text, const char *const *n
 		rest = (struct str){ rest.p + used, rest.n - used };
 	}
 }
-
-/* ---- inputs of MCP tools ---- */
 
 struct json_template {
 	const struct json *event;

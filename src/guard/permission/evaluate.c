@@ -84,8 +84,6 @@ static const struct rule *find_any(struct evaluation *ev, const struct rule_set 
 	return r ? r : ev->checker->matches(ev, set, list);
 }
 
-/* ---- the steps ------------------------------------------------------------------------------------------------- */
-
 static bool by_deny_rule(struct evaluation *ev)
 {
 	const struct rule *r = eval_find(ev, RULE_DENY, find_any);
@@ -223,7 +221,7 @@ static void deny_unanswerable(struct evaluation *ev)
 		buf_addf(&v->reason, "Permission to use %s was denied: no user is present to ask.", tool);
 }
 
-/* ---- tools that are judged by their name and one word of their input: a host, a type of agent, a skill ---------- */
+/* Tools that are judged by their name and one word of their input: a host, a type of agent, a skill. */
 
 static bool name_rule_match(struct evaluation *ev, const struct rule *r)
 {
@@ -289,8 +287,6 @@ static bool name_passes(struct evaluation *ev)
 }
 
 static const struct tool_checker check_name = { .matches = name_matches, .fits = name_fits, .passes = name_passes };
-
-/* ---- decisions ------------------------------------------------------------------------------------------------- */
 
 static void eval_prepare(struct evaluation *ev)
 {

@@ -18,8 +18,6 @@ static void file_prepare(struct evaluation *ev)
 	ev->is_plan = ev->p->plan_file && resolved_path_is_inside(&ev->arena, &ev->file, ev->p->plan_file);
 }
 
-/* ---- places, for commands too ---------------------------------------------------------------------------------- */
-
 const struct rule *eval_find_path_rule(struct evaluation *ev, const struct rule_set *set, enum rule_list list,
 				       bool edited, const struct resolved_path *file)
 {
@@ -135,8 +133,6 @@ const char *eval_outside_worktree(struct evaluation *ev, const struct resolved_p
 	return arena_printf(&ev->arena, "This agent writes files only in its worktree %s, and %s is not there.",
 			    p->write_root, file->path);
 }
-
-/* ---- the checker --------------------------------------------------------------------------------------------- */
 
 static const struct rule *file_matches(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
 {

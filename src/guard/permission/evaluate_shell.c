@@ -8,8 +8,6 @@
 #include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
 
-/* ---- what the text could start --------------------------------------------------------------------------------- */
-
 /* What a rule compares with a command. */
 struct command_text shell_rule_text(struct evaluation *ev, const struct shell_command *c)
 {
@@ -119,8 +117,6 @@ static void shell_prepare(struct evaluation *ev)
 		operands_add(&k->files, &ev->arena, &k->forms[i], k->cwds);
 	k->file_count = k->files.count;
 }
-
-/* ---- rules that forbid or ask ---------------------------------------------------------------------------------- */
 
 static bool writes_file(const struct operand *o)
 {
@@ -312,8 +308,6 @@ static const struct rule *shell_matches(struct evaluation *ev, const struct rule
 	return has_paths ? find_file_rule(ev, set, list) : NULL;
 }
 
-/* ---- rules that may be meant ------------------------------------------------------------------------------------ */
-
 /* Where it is not certain that a rule denies or asks about a command, a person decides, in every mode: a command cannot be seen
  * through, or it shows all files of a directory of which some are hidden. */
 
@@ -388,8 +382,6 @@ static const struct rule *shell_suspects(struct evaluation *ev, const struct rul
 	return r;
 }
 
-/* ---- limits ---------------------------------------------------------------------------------------------------- */
-
 static bool command_fits(struct evaluation *ev, const struct rule_set *set, const struct shell_command *c)
 {
 	struct shell_command s = shell_strip_for_allow(c);
@@ -432,8 +424,6 @@ static bool shell_fits(struct evaluation *ev, const struct rule_set *set)
 	return script->understood && script->count > 0;
 }
 
-/* ---- what it writes -------------------------------------------------------------------------------------------- */
-
 /* The kernel keeps a worktree's processes in it; here a plain mistake gets a plain answer. */
 static const char *shell_leaves(struct evaluation *ev)
 {
@@ -457,8 +447,6 @@ static const char *shell_plans(struct evaluation *ev)
 			return ev->shell->files.list[i].file.path;
 	return NULL;
 }
-
-/* ---- dangers --------------------------------------------------------------------------------------------------- */
 
 /* $VAR/ and $VAR followed by a slash and a wildcard: an empty variable makes it the root. */
 static bool may_be_root(struct str text)

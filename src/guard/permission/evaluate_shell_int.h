@@ -6,7 +6,7 @@
 #include "lib/base/arena.h"
 #include "guard/permission/resolved_path.h"
 
-/* ---- mention.c: files that a command may mean, for rules that forbid: each of its words may be one, in a form that the program alone
+/* mention.c: files that a command may mean, for rules that forbid: each of its words may be one, in a form that the program alone
  * knows (curl -d @F, docker --env-file=F, python3 -c "open('F')"), and a directory stands for all that it holds. */
 
 struct mention {

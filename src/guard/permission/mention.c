@@ -13,8 +13,6 @@ enum { MOST_MENTIONS = 4096, MOST_ENTRIES = 20000, LONGEST = 4095 };
 
 static const char delimiters[] = "=:@,;'\"`(){}[]<>|&\n\t";
 
-/* ---- words ------------------------------------------------------------------------------------------------------ */
-
 struct mention_word {
 	struct mentions *mentions;
 	struct arena *arena;
@@ -224,8 +222,6 @@ void mentions_add_text(struct mentions *m, struct arena *a, struct str text, con
 			mention_glob(&w, word);
 	}
 }
-
-/* ---- trees ------------------------------------------------------------------------------------------------------ */
 
 struct tree {
 	struct arena *arena;

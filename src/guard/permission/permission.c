@@ -88,8 +88,6 @@ void permission_drop_rules(struct permission *p, enum rule_list list, const char
 	rule_set_unref(old);
 }
 
-/* ---- children -------------------------------------------------------------------------------------------------- */
-
 /* What cannot be read must not become a freedom: then the tool as a whole is forbidden. */
 void permission_add_limits(struct permission *p, enum rule_list list, const struct permission_limit *limits,
 			   size_t count)
@@ -149,7 +147,7 @@ bool permission_mode_matters(const struct permission *p)
 }
 
 /* A definition's mode counts under a parent that asks, plans or asks nothing. One that accepts edits, bypasses or has a
- * classifier was chosen by the user for the whole session. */
+ * classifier was chosen by the user for the whole session: under it only plan mode counts, because it takes away. */
 enum permission_mode permission_mode(const struct permission *p)
 {
 	const struct permission *session = permission_main(p);
@@ -166,12 +164,12 @@ enum permission_mode permission_mode(const struct permission *p)
 	if (p->mode_holds)
 		return stricter_mode(above, p->mode);
 	if (is_wide(above))
-		return above;
-	/* An ancestor that is gone had a wide mode, under which those of its children did not count. It does not widen any
-	 * more, and neither do they. */
+		return p->mode == PERMISSION_PLAN ? p->mode : above;
+	/* Nothing below an agent whose call chose its mode is wider than it. An ancestor that is gone had a wide mode, under which
+	 * those of its children did not count. It does not widen any more, and neither do they. */
 	bool may_widen = p->mode_may_widen;
 	for (const struct permission *up = p->parent; up && may_widen; up = up->parent)
-		may_widen = !up->is_gone || up->inherits_mode || !is_wide(up->mode);
+		may_widen = up->inherits_mode || (!up->mode_holds && (!up->is_gone || !is_wide(up->mode)));
 	return may_widen ? p->mode : stricter_mode(above, p->mode);
 }
 
@@ -205,8 +203,6 @@ void permission_narrow(struct permission *p, struct str tools, enum permission_m
 	n->next = p->narrowings;
 	p->narrowings = n;
 }
-
-/* ---- modes ------------------------------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *name;
@@ -250,8 +246,6 @@ bool permission_mode_is_wider(enum permission_mode a, enum permission_mode b)
 {
 	return modes[a].width > modes[b].width;
 }
-
-/* ---- hosts ------------------------------------------------------------------------------------------------------ */
 
 bool permission_names_host(const struct permission *p, struct str host)
 {

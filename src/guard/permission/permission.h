@@ -233,7 +233,7 @@ const char *permission_main_path(const struct permission *p, struct arena *a, co
  * for all hosts names none. */
 bool permission_names_host(const struct permission *p, struct str host);
 
-/* ---- suggestions ------------------------------------------------------------------------------------------------ */
+/* Suggestions. */
 
 enum { SUGGESTION_MAX_BYTES = 500 }; /* a person would not read a longer one */
 
@@ -242,7 +242,7 @@ enum { SUGGESTION_MAX_BYTES = 500 }; /* a person would not read a longer one */
  * is never suggested: a person who allowed `git push origin` did not see `git push origin --force`. */
 const char *permission_suggest(struct arena *a, const struct permission *p, struct tool_use use);
 
-/* ---- hidden files ----------------------------------------------------------------------------------------------- */
+/* Hidden files. */
 
 /* Files that a search must not show, though it may look at the directories around them: some deny rule forbids to read them. A
  * snapshot: it is made and freed on the loop and used on any thread, while rules may be added. */

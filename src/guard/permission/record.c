@@ -7,12 +7,12 @@ static const struct {
 	enum rule_list list;
 } lists[] = { { "deny", RULE_DENY }, { "ask", RULE_ASK }, { "only", RULE_ONLY } };
 
-/* ---- writing --------------------------------------------------------------------------------------------------- */
-
 static void write_limits(struct json_out *w, const struct permission *p)
 {
-	json_putf(w, "{modeInvalid?:!!%d, mode?:'%s'", p->mode_invalid,
-		  !p->mode_invalid && permission_mode_matters(p) ? permission_mode_name(p->mode) : NULL);
+	bool mode = !p->mode_invalid && permission_mode_matters(p);
+
+	json_putf(w, "{modeInvalid?:!!%d, mode?:'%s', modeHolds?:!!%d", p->mode_invalid,
+		  mode ? permission_mode_name(p->mode) : NULL, mode && p->mode_holds);
 	for (size_t i = 0; i < COUNT_OF(lists); i++) {
 		bool any = false;
 		for (size_t k = 0; p->own && k < p->own->all.count; k++) {
@@ -46,8 +46,6 @@ void permission_record_write(struct json_out *w, const struct permission *p)
 	json_close(w);
 }
 
-/* ---- applying -------------------------------------------------------------------------------------------------- */
-
 static bool line_has(const struct permission *p, struct str limits)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -60,6 +58,25 @@ static bool line_has(const struct permission *p, struct str limits)
 			return true;
 	}
 	return false;
+}
+
+bool permission_line_covers(const struct permission *line, const struct permission *p, bool but_own)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (permission_mode_is_wider(permission_mode(line), permission_mode(p)))
+		return false;
+	for (const struct permission *up = but_own ? p->parent : p; up->parent; up = up->parent) {
+		bool limited = up->write_root;
+		for (size_t i = 0; up->own && i < up->own->all.count; i++)
+			limited = limited || up->own->all.list[i]->list != RULE_ALLOW;
+		struct json_out w = json_out(&text);
+		buf_clear(&text);
+		write_limits(&w, up);
+		if (limited && !line_has(line, buf_str(&text)))
+			return false;
+	}
+	return true;
 }
 
 static int add_rules(struct permission *p, enum rule_list list, const struct json *rules, struct err *err)
@@ -92,7 +109,7 @@ static int apply_limit(struct permission *p, const struct permission_restore *sp
 			return add_rules(p, lists[i].list, value, err);
 	if (str_is(key, "mode"))
 		return !p->mode_invalid ? 0 : err_set(err, ERR_DENIED, "the mode is unknown");
-	if (str_is(key, "modeInvalid") || str_is(key, "replacesAllow"))
+	if (str_is_one_of(key, "modeInvalid|modeHolds|replacesAllow"))
 		return json_bool(value) ? 0 : err_set(err, ERR_DENIED, "a switch is not true");
 	if (!str_is(key, "writeRoot") || !text)
 		return err_set(err, ERR_DENIED, "'" STR_FMT "' is not understood", STR_ARG(key));
@@ -114,6 +131,7 @@ static int apply_limits(struct permission *p, const struct permission *above, co
 		return err_set(err, ERR_DENIED, "an entry is not an object");
 	permission_derive(p, above,
 			  &(struct permission_birth){ .mode = mode ? arena_str(&a, json_str(mode, &a)).p : NULL,
+						      .mode_holds = json_get(limits, "modeHolds"),
 						      .can_ask = above->can_ask,
 						      .replaces_allow = json_get(limits, "replacesAllow") });
 	for (struct json_member m = json_members(limits); m.key; m = json_member_next(limits, m))

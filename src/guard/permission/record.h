@@ -29,6 +29,8 @@ struct permission_restore {
 
 /* What the record has and the parent's line has not. -ERR_DENIED: it cannot be read or applied; then there is no line. */
 int permission_line_restore(struct permission_line *ret_line, const struct permission_restore *spec, struct err *err);
+/* Do all limits of p and of its ancestors hold in this line, too, and is its mode not wider? but_own: rules of p itself do. */
+bool permission_line_covers(const struct permission *line, const struct permission *p, bool but_own);
 static inline void permission_line_release(struct permission_line *l)
 {
 	for (size_t i = 0; i < l->count; i++)

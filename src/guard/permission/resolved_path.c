@@ -11,8 +11,6 @@
 
 enum { MAX_LINKS = 40 };
 
-/* ---- links ----------------------------------------------------------------------------------------------------- */
-
 /* Follows links component by component, also one that points to what does not exist yet: a write would make it. */
 static const char *resolve_links(struct arena *a, const char *path)
 {
@@ -85,8 +83,6 @@ bool resolved_path_is_inside(struct arena *a, const struct resolved_path *p, con
 	       (path_is_inside(p->path, dir) || path_is_inside(p->path, real));
 }
 
-/* ---- protected ------------------------------------------------------------------------------------------------- */
-
 static const char protected_dirs[] = ".git|.hg|.vscode|.idea|.husky|.cargo|.devcontainer|.yarn|.mvn|.claude";
 
 static const char protected_files[] =
@@ -142,16 +138,12 @@ bool path_is_protected(const char *path)
 	return is_of_home(path);
 }
 
-/* ---- critical -------------------------------------------------------------------------------------------------- */
-
 bool path_is_critical(const char *path, const char *cwd)
 {
 	const char *home = getenv("HOME");
 
 	return !strchr(path + 1, '/') || path_is_inside(cwd, path) || (home && path_is_inside(home, path));
 }
-
-/* ---- files of commands ------------------------------------------------------------------------------------------ */
 
 /* Which words of a command are files. Programs that shell_options.c does not list take none that we know of. An
  * option that is not known may have a file as its value. */
@@ -165,8 +157,6 @@ bool command_only_edits(const struct shell_command *c)
 
 	return p && (p->flags & PROGRAM_EDITS) && shell_options_are_harmless(p, c, first);
 }
-
-/* ---- one operand ----------------------------------------------------------------------------------------------- */
 
 struct str operand_glob_dir(struct str text)
 {
@@ -207,8 +197,6 @@ static void add_word(struct operands *o, struct arena *a, enum operand_use use, 
 		*arena_push(a, o->list, o->count) = one;
 	}
 }
-
-/* ---- the operands of a command --------------------------------------------------------------------------------- */
 
 static void add_operands(struct operands *o, struct arena *a, const struct shell_command *c, const char *const *cwds)
 {

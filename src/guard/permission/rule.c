@@ -49,8 +49,6 @@ printf_like(3, 4) static void draft_warn(struct draft *d, const struct rule *r, 
 	d->warn(d->data, arena_printf(d->arena, "permissions.%s: \"%s\" %s", list_names[r->list], r->text, text));
 }
 
-/* ---- the two parts --------------------------------------------------------------------------------------------- */
-
 static int draft_split(struct draft *d, struct str text, struct err *err)
 {
 	struct str rest = text;
@@ -77,8 +75,6 @@ static int draft_split(struct draft *d, struct str text, struct err *err)
 	d->specifier = str_trim((struct str){ out, n });
 	return 0;
 }
-
-/* ---- what the parts mean --------------------------------------------------------------------------------------- */
 
 char *rule_tool_name(struct arena *a, struct str tool)
 {
@@ -199,8 +195,6 @@ static int read_specifier(struct draft *d, struct rule *r, struct err *err)
 	return 0;
 }
 
-/* ---- one rule -------------------------------------------------------------------------------------------------- */
-
 /* Rules that widen are dropped when in doubt; rules that narrow are an error. */
 static int rule_reject(struct draft *d, const struct rule *r, const struct err *err)
 {
@@ -242,8 +236,6 @@ int rule_parse(struct arena *a, enum rule_list list, struct str text, const stru
 	*ret_rule = r;
 	return 1;
 }
-
-/* ---- matching --------------------------------------------------------------------------------------------------- */
 
 static struct str lower_case(struct arena *a, struct str s)
 {

@@ -6,8 +6,6 @@
 #include "lib/io/file.h"
 #include "lib/match/glob.h"
 
-/* ---- paths ------------------------------------------------------------------------------------------------------ */
-
 /* From a pattern of .gitignore with an anchor to something that is compared fast: most patterns are a name or
  * a directory. */
 
@@ -19,8 +17,6 @@ void path_anchors_add(struct path_anchors *anchors, struct arena *a, const char 
 	if (dir)
 		*arena_push(a, anchors->list, anchors->count) = dir;
 }
-
-/* ---- compiling ------------------------------------------------------------------------------------------------- */
 
 /* A pattern on its way to a rule */
 struct draft {
@@ -119,8 +115,6 @@ int path_rule_compile(struct path_rule *r, struct arena *a, struct str pattern, 
 	return 0;
 }
 
-/* ---- matching -------------------------------------------------------------------------------------------------- */
-
 bool path_rule_match_relative(const struct path_rule *r, struct str path)
 {
 	switch (r->shape) {
@@ -163,8 +157,6 @@ bool path_rule_match(const struct path_rule *r, const char *path, const struct p
 			return true;
 	return false;
 }
-
-/* ---- commands --------------------------------------------------------------------------------------------------- */
 
 void command_rule_compile(struct command_rule *r, struct arena *a, struct str pattern)
 {
@@ -216,8 +208,6 @@ bool command_rule_match(const struct command_rule *r, const struct command_text 
 			return true;
 	return false;
 }
-
-/* ---- hosts ------------------------------------------------------------------------------------------------------ */
 
 struct str host_normal(struct arena *a, struct str host)
 {

@@ -4,7 +4,7 @@
 #include "lib/base/arena.h"
 #include "lib/match/glob.h"
 
-/* ---- paths ------------------------------------------------------------------------------------------------------ */
+/* Paths. */
 
 /* The path in Read(...) and Edit(...), written as in .gitignore.
  *
@@ -55,7 +55,7 @@ bool path_rule_match(const struct path_rule *r, const char *path, const struct p
 bool path_relative(const char *path, const char *dir, struct str *ret_relative);
 bool path_rule_match_relative(const struct path_rule *r, struct str relative);
 
-/* ---- commands --------------------------------------------------------------------------------------------------- */
+/* Commands. */
 
 enum command_shape {
 	COMMAND_EXACT,
@@ -86,7 +86,7 @@ static inline struct str command_first_word(struct str words)
 	return str_cut(&rest, ' ');
 }
 
-/* ---- hosts ------------------------------------------------------------------------------------------------------ */
+/* Hosts. */
 
 /* The host in WebFetch(domain:...): "example.com" is itself, "*.example.com" any host below it but not itself,
  * "*" all; any other * stays within one label. Case and a dot at the end do not count. */

@@ -5,8 +5,6 @@
 #include "lib/json/json.h"
 #include "lib/match/glob.h"
 
-/* ---- building -------------------------------------------------------------------------------------------------- */
-
 static void free_rows(struct map *m)
 {
 	for (struct map_entry *e = map_next(m, NULL); e; e = map_next(m, e))
@@ -148,8 +146,6 @@ int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const
 	index_rule(s, r);
 	return 0;
 }
-
-/* ---- finding --------------------------------------------------------------------------------------------------- */
 
 const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, const char *lower_name,
 				 const char *server, const struct json *input)

@@ -68,7 +68,8 @@ static struct sandbox *cage_with_wishes(struct sandbox *s, const struct child_wi
 
 static int cage_hold(void *data, struct child_options *o, void **ret_held, struct err *err)
 {
-	struct sandbox *s = data;
+	struct sandbox *session = data;
+	struct sandbox *s = session;
 	bool hook = o->of == CHILD_OF_HOOK || o->of == CHILD_OF_PROJECT_HOOK;
 	enum cage_level least =
 		o->of == CHILD_OF_PROJECT_HOOK || o->of == CHILD_OF_PROJECT_SERVER ? CAGE_PROJECT : CAGE_ALL;
@@ -92,13 +93,31 @@ static int cage_hold(void *data, struct child_options *o, void **ret_held, struc
 	if (wants && !(s->policy->locked && o->of == CHILD_OF_PROJECT_SERVER) &&
 	    !(s = cage_with_wishes(s, w, cwd, err)))
 		return err_wrap(err, "its \"sandbox\"");
+	const struct tool_env *under =
+		converts || !session->under_count ? NULL : session->under[session->under_count - 1];
 	struct tool_env env = { .cwd = cwd, .root = cwd, .envp = envp };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf command = { 0 };
+	struct paths dirs = { 0 };
+	if (under) {
+		paths_add(&dirs, &a, cwd);
+		for (const char *const *d = under->dirs; d && *d; d++)
+			paths_add(&dirs, &a, *d);
+		env.dirs = dirs.list;
+		env.root = under->root ? under->root : cwd;
+		env.permission = under->permission;
+	}
+	for (const char *const *word = o->argv; *word; word++)
+		buf_addf(&command, "%s%s", command.n ? " " : "", *word);
 	struct sandbox_held *held = NULL;
-	int rc = sandbox_hold(
-		s,
-		&(struct sandbox_request){
-			.env = &env, .cwd = cwd, .command = o->argv[0], .where = WHERE_IN, .converts = converts },
-		&held, err);
+	int rc = sandbox_hold(s,
+			      &(struct sandbox_request){ .env = &env,
+							 .cwd = cwd,
+							 .command = command.p,
+							 .where = WHERE_IN,
+							 .converts = converts,
+							 .lasts = !hook },
+			      &held, err);
 	if (rc < 0)
 		return rc;
 	o->confine = &held->confine;
@@ -108,12 +127,44 @@ static int cage_hold(void *data, struct child_options *o, void **ret_held, struc
 	return 0;
 }
 
-static void cage_release(void *held)
+static void cage_started(void *held)
 {
+	sandbox_started(held);
+}
+
+/* As after a command: what must not have appeared goes, and the configuration of git is what it was. While a server runs, the user and
+ * cadre make such files too. */
+static void cage_ended(void *data, struct buf *said)
+{
+	struct sandbox_held *held = data;
+	AUTO_BUF struct buf report = { 0 };
+
+	if (held->of && said && !held->lasts) {
+		sandbox_report(held, STR(""), false, &report);
+		for (struct str rest = held->reported; rest.n;) {
+			struct str line = str_cut(&rest, '\n');
+			sandbox_note_refusal(held->of, STR_FMT, STR_ARG(line));
+			buf_addf(said, "sandbox: " STR_FMT "\n", STR_ARG(line));
+		}
+	}
 	sandbox_held_free(held);
 }
 
 void sandbox_serve(struct sandbox *s, struct spawner *spawner)
 {
-	spawner_set_confiner(spawner, &(struct confiner){ cage_hold, cage_release, s });
+	spawner_set_confiner(spawner, &(struct confiner){ cage_hold, cage_started, cage_ended, s });
+}
+
+void sandbox_serve_under(struct sandbox *s, const struct tool_env *env, bool gone)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->under_count; i++)
+		if (s->under[i] != env)
+			s->under[n++] = s->under[i];
+	if (!gone) {
+		s->under = xrealloc(s->under, (n + 1) * sizeof *s->under);
+		s->under[n++] = env;
+	}
+	s->under_count = n;
 }

@@ -85,8 +85,6 @@ static void on_watch_closed(uv_handle_t *handle)
 	connects_maybe_free(c);
 }
 
-/* ---- the answer ---- */
-
 static void answer(int listener, uint64_t id, int error)
 {
 	struct seccomp_notif_resp resp = { .id = id, .error = -error };
@@ -173,8 +171,6 @@ static void on_retry(struct timer *timer)
 	else
 		pending_end(p, must_wait(error) ? ETIMEDOUT : error == EISCONN ? 0 : error);
 }
-
-/* ---- the decision ---- */
 
 /* Whether a socket that was bound in the cell's network namespace has this file. The kernel names it by the device of its file
  * system and 32 bits of the inode here: where stat(2) says more (large inodes, btrfs, overlayfs), the peer must tell. */
@@ -282,8 +278,6 @@ static int judge_unix(struct connects *c, pid_t pid, const struct sockaddr_un *a
 	return 0;
 }
 
-/* ---- one call ---- */
-
 static int take_socket(pid_t pid, int fd)
 {
 	AUTO_CLOSE int process = (int)syscall(SYS_pidfd_open, pid, PIDFD_OF_THREAD);
@@ -390,8 +384,6 @@ static void on_call(uv_poll_t *handle, int status, int events)
 		uv_close((uv_handle_t *)handle, on_watch_closed); /* no process has this filter any more */
 	}
 }
-
-/* ---- listeners ---- */
 
 static void on_listener(uv_poll_t *poll, int status, int events)
 {

@@ -58,8 +58,6 @@ static void find_walk(struct find *f, int parent, const char *name, const char *
 		closedir(dir);
 }
 
-/* ---- what is hidden ---- */
-
 static enum find_answer judge_hidden(struct find *f, const char *path, bool is_dir)
 {
 	(void)is_dir;
@@ -124,8 +122,6 @@ int find_named_by_rules(struct paths *found, struct arena *a, const struct tool_
 	}
 	return found->count > 2 * FIND_HIDDEN_MAX ? -ERR_LIMIT : 0;
 }
-
-/* ---- what is protected ---- */
 
 /* Where a repository's configuration says that its hooks are: git runs what is there. Values in quotes or with an include are
  * found as well as git finds them in the plain form that people and tools write. */

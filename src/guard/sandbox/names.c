@@ -139,8 +139,6 @@ static void names_release(struct names *n)
 	free(n);
 }
 
-/* ---- UDP ---- */
-
 static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *ret)
 {
 	struct names *n = handle->data;
@@ -162,8 +160,6 @@ static void on_question(uv_udp_t *socket, ssize_t size, const uv_buf_t *part, co
 	if (out)
 		(void)uv_udp_try_send(socket, &answer, 1, from);
 }
-
-/* ---- TCP ---- */
 
 static void on_asker_closed(uv_handle_t *handle)
 {
@@ -251,8 +247,6 @@ static void on_asker(uv_stream_t *listener, int status)
 	else
 		timer_start(n->loop, &a->timer, ASKER_MS);
 }
-
-/* ---- life ---- */
 
 struct names *names_new(struct loop *loop, const struct cell *cell)
 {

@@ -72,8 +72,6 @@ static void reading_keep(struct reading *r, const struct settings_origin *at, st
 				       at->line, at->layer == LAYER_PROJECT || at->layer == LAYER_LOCAL };
 }
 
-/* ---- paths ---- */
-
 static void read_path_text(struct reading *r, const struct settings_origin *at, struct str text)
 {
 	struct arena *a = &r->policy->arena;
@@ -142,8 +140,6 @@ static const char *const *read_paths(struct reading *r, const char *key, bool al
 	settings_each(r->settings, key, on_path, r);
 	return paths.list;
 }
-
-/* ---- hosts ---- */
 
 bool host_split(struct str text, struct str *ret_name, uint64_t *port)
 {
@@ -217,8 +213,6 @@ static struct host_list read_hosts(struct reading *r, const char *key, bool allo
 	return (struct host_list){ r->hosts, r->host_count };
 }
 
-/* ---- credentials ---- */
-
 /* {"files": [{path, mode}], "envVars": [{name, mode}]}; a string stands for what is denied. What others mask is denied here: nothing is put in its place. */
 static void on_credentials(void *data, const struct settings_item *item)
 {
@@ -259,8 +253,6 @@ static void on_ignored(void *data, const struct settings_item *item)
 		r->ignored[r->ignored_count++] = (struct violation_rule){ json_cstr(item->key, a), json_cstr(one, a) };
 	}
 }
-
-/* ---- devices ---- */
 
 static void on_device(void *data, const struct settings_item *item)
 {
@@ -303,8 +295,6 @@ static bool read_files_open(const struct settings *s)
 		settings_each(s, keys[i], on_managed, &managed);
 	return open && json_bool(open) && (at.layer == LAYER_MANAGED || !managed);
 }
-
-/* ---- switches ---- */
 
 /* What each layer says of a key: -1 is nothing. */
 static void on_switch(void *data, const struct settings_view *v)
@@ -367,8 +357,6 @@ static void on_excluded(void *data, const struct settings_item *item)
 	if (!r->locked || !is_of_project(&item->origin))
 		paths_add(r->paths, &r->policy->arena, json_cstr(item->value, &r->policy->arena));
 }
-
-/* ---- all ---- */
 
 static enum cage_level cage_level(const char *text)
 {
@@ -504,8 +492,6 @@ struct sandbox_policy *sandbox_policy_again(const struct sandbox_policy *p)
 {
 	return p->settings ? sandbox_policy_new(p->settings, p->cwd, p->config_dir) : NULL;
 }
-
-/* ---- may a command reach this host? ---- */
 
 /* Names are decided here; the address that a name leads to is checked when it is dialled (proxy.c). */
 

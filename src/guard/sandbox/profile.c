@@ -12,8 +12,6 @@
 #include "guard/permission/resolved_path.h"
 #include "guard/sandbox/sandbox_int.h"
 
-/* ---- lists ---- */
-
 static void paths_add_all(struct paths *p, struct arena *a, const char *const *list)
 {
 	for (; list && *list; list++)
@@ -90,8 +88,6 @@ bool paths_hold(const struct paths *p, const char *path)
 {
 	return paths_hold_known(p, path, NULL, 0);
 }
-
-/* ---- reading ---- */
 
 /* Programs, their libraries and what those look up for everybody. Not here: /etc as a whole (shadow, keys), /var, /run, homes. */
 static const char *const system_places[] = {
@@ -328,8 +324,6 @@ static void profile_limit_reads(struct profile *p, struct arena *a, const struct
 	add_allowed(p, a, f);
 }
 
-/* ---- writing ---- */
-
 /* A file of the user's, not of a project, has this path under this key. */
 static bool policy_has_own(const struct sandbox_policy *p, const char *key, const char *path)
 {
@@ -452,8 +446,6 @@ static void protect_worktree(struct profile *p, struct arena *a)
 		}
 }
 
-/* ---- hiding ---- */
-
 /* A hidden directory of which a part may be read is emptied, and the part comes back; so does what is writable in it. */
 static void add_hidden(struct profile *p, struct arena *a, const struct profile_facts *f, const char *path)
 {
@@ -505,7 +497,8 @@ static void find_control_sockets(struct paths *found, struct arena *a, bool make
 static int profile_hide(struct profile *p, struct arena *a, const struct profile_facts *f, struct err *err)
 {
 	static const char *const own[] = { ".credentials.json", ".claude.json", "mcp-oauth" };
-	const struct sandbox_policy *policy = f->policy && f->policy->enabled ? f->policy : NULL;
+	bool acts = f->policy && (f->policy->enabled || f->hold == HOLD_INSIDE); /* hooks are inside without it */
+	const struct sandbox_policy *policy = acts ? f->policy : NULL;
 	const char *const *denied = policy ? policy->deny_read : NULL;
 	struct paths dirs = { 0 };
 	struct paths found = { 0 };
@@ -531,8 +524,6 @@ static int profile_hide(struct profile *p, struct arena *a, const struct profile
 			add_hidden(p, a, f, found.list[i]);
 	return 0;
 }
-
-/* ---- all of it ---- */
 
 int profile_make(struct profile *p, struct arena *a, const struct profile_facts *f, struct err *err)
 {
@@ -576,7 +567,7 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 		for (size_t i = 0; f->hold == HOLD_INSIDE && i < f->policy->entry_count; i++)
 			if (policy_has_own(f->policy, "sandbox.filesystem.allowWrite", f->policy->entries[i].value))
 				paths_add(&p->lifts, a, f->policy->entries[i].value);
-		p->git_config = f->hold == HOLD_INSIDE && f->policy->git_config;
+		p->git_config = f->hold == HOLD_INSIDE && f->policy->git_config && !f->lasts;
 		for (size_t i = 0; i < p->roots.count && rc == 0; i++)
 			rc = find_protected(&p->protects, a, f->env, p->roots.list[i], p, err);
 		for (size_t i = 0; i < p->protects.count; i++) {

@@ -53,6 +53,7 @@ struct profile_facts {
 	const struct file_id *program_ids; /* as profile_identify() found them */
 	const char *home;                  /* NULL: unknown */
 	const char *config_dir;
+	bool lasts; /* see struct sandbox_request */
 };
 
 /* What programs need to run at all: they, their libraries, what those look up. In the arena. home may be NULL. */

@@ -58,8 +58,6 @@ struct write {
 	char bytes[];
 };
 
-/* ---- the end ---- */
-
 static void proxy_maybe_free(struct proxy *p)
 {
 	if (p->closing && !p->links && !p->open)
@@ -98,8 +96,6 @@ static void link_close(struct link *l)
 			uv_close((uv_handle_t *)&l->side[i], on_link_closed);
 }
 
-/* ---- writing ---- */
-
 static void link_pause(struct link *l, enum link_side from, bool stop);
 static void on_silence(struct timer *timer);
 
@@ -132,8 +128,6 @@ static void link_write(struct link *l, enum link_side to, const char *p, size_t 
 		link_close(l);
 	}
 }
-
-/* ---- refusing ---- */
 
 static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *ret);
 
@@ -210,8 +204,6 @@ static void link_refuse(struct link *l, int status, const char *why)
 	buf_add(&out, body.p, body.n);
 	link_write(l, SIDE_IN, out.p, out.n, true);
 }
-
-/* ---- flowing ---- */
 
 static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *ret)
 {
@@ -302,8 +294,6 @@ static void link_flow(struct link *l)
 			link_close(l);
 }
 
-/* ---- dialling ---- */
-
 static void link_ask_upstream(struct link *l);
 static void on_upstream(uv_stream_t *stream, ssize_t n, const uv_buf_t *part);
 
@@ -370,7 +360,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 	uv_freeaddrinfo(list);
 }
 
-/* ---- the user's own proxy gets what the lists let pass ---- */
+/* The user's own proxy gets what the lists let pass. */
 
 static void link_ask_upstream(struct link *l)
 {
@@ -483,8 +473,6 @@ static void link_reach(struct link *l)
 		link_refuse(l, 502, uv_strerror(rc));
 	}
 }
-
-/* ---- requests ---- */
 
 static void on_head(uv_stream_t *stream, ssize_t n, const uv_buf_t *part)
 {

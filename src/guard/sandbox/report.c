@@ -8,8 +8,6 @@
 #include "lib/io/file.h"
 #include "guard/sandbox/sandbox_int.h"
 
-/* ---- names that appeared ---- */
-
 /* A protected name that does not exist cannot be mounted over. So what is there by the end of a command and was not before it
  * is moved into the session's temporary directory: nothing of ours reads it from there. */
 
@@ -62,8 +60,6 @@ static void move_away(struct sandbox_held *held, const char *path, struct buf *o
 		buf_addf(out, "appeared: %s, and it could not be moved away\n", path);
 }
 
-/* ---- refusals ---- */
-
 enum { REPORT_LINES = 5, REPORT_SCAN = 64 * 1024 };
 
 static const char *const file_words[] = { "Read-only file system", "Permission denied", "Operation not permitted",
@@ -112,11 +108,18 @@ static const char *find_refused(struct sandbox_held *held, struct str line, cons
 	return NULL;
 }
 
-static void add_line(const struct sandbox_held *held, struct buf *out, size_t *lines, const char *text)
+bool held_ignores(const struct sandbox_held *held, const char *report)
 {
 	for (size_t i = 0; i < held->ignored_count; i++)
-		if (strstr(text, held->ignored[i].report))
-			return;
+		if (strstr(report, held->ignored[i].report))
+			return true;
+	return false;
+}
+
+static void add_line(const struct sandbox_held *held, struct buf *out, size_t *lines, const char *text)
+{
+	if (held_ignores(held, text))
+		return;
 	if (*lines >= REPORT_LINES || str_has(buf_str(out), str_from(text)))
 		return;
 	for (; *text; text++)

@@ -27,6 +27,12 @@ struct sandbox *sandbox_new(const struct sandbox_options *places)
 	return s;
 }
 
+static void reap_children(void *spawner)
+{
+	if (spawner)
+		spawner_check_exits(spawner);
+}
+
 void sandbox_free(struct sandbox *s)
 {
 	if (!s)
@@ -36,15 +42,16 @@ void sandbox_free(struct sandbox *s)
 		sandbox_free(cage);
 	}
 	buf_release(&s->cage_key);
+	free(s->under);
 	for (struct sandbox_held *h = s->held; h; h = h->next)
-		h->prev = NULL; /* their processes are being ended; they go with those */
+		h->of = NULL, h->prev = NULL; /* their processes are being ended; they go with those */
 	publish_free(s->publish);
 	proxy_free(s->proxy);
 	connects_free(s->connects);
 	trace_free(s->trace);
 	plan_forget(s);
 	for (size_t i = 0; i < COUNT_OF(s->cells); i++)
-		cell_free(s->cells[i]);
+		cell_free(s->cells[i], reap_children, s->spawner);
 	for (size_t i = 0; i < FILTER_COUNT; i++)
 		free(s->filters[i]);
 	const char *const own[] = { s->temp_made ? s->temp_dir : NULL, s->empty_file, s->empty_dir };
@@ -151,8 +158,6 @@ const struct sandbox_policy *sandbox_get_policy(const struct sandbox *s)
 	return s->policy;
 }
 
-/* ---- what the kernel can ---- */
-
 /* Ports where programs that know no proxy are served: the usual ones, and those that an entry names. */
 static void choose_ports(const struct sandbox_policy *p, uint16_t ports[CELL_PORTS_MAX + 1])
 {
@@ -232,10 +237,13 @@ void sandbox_note_refusal(struct sandbox *s, const char *format, ...)
 		if (what)
 			trace_add(s->trace, strncmp(text, "blocked: socket", 15) ? "network" : "socket", what + 1);
 	}
-	for (struct sandbox_held *h = s->held; h; h = h->next)
+	bool wanted = !s->held; /* by any of those that run */
+	for (struct sandbox_held *h = s->held; h; h = h->next) {
+		wanted = wanted || !held_ignores(h, text);
 		if (h->profile.hold == HOLD_INSIDE && h->refused_hosts.count < REFUSALS_MAX)
 			paths_add(&h->refused_hosts, &h->arena, arena_strdup(&h->arena, text));
-	if (s->refusals.n < REFUSALS_BYTES && !str_has(buf_str(&s->refusals), str_from(text)))
+	}
+	if (wanted && s->refusals.n < REFUSALS_BYTES && !str_has(buf_str(&s->refusals), str_from(text)))
 		buf_addf(&s->refusals, "%s\n", text);
 	if (s->of)
 		sandbox_note_refusal(s->of, "%s", text);
@@ -325,8 +333,6 @@ bool sandbox_may_reduce(struct sandbox *s)
 	       sandbox_strength(s, NULL) == SANDBOX_READING;
 }
 
-/* ---- where ---- */
-
 /* Each command of the text is named by an entry, and nothing in it moves, substitutes or redirects. */
 static bool is_excluded(const struct sandbox_policy *p, const char *command)
 {
@@ -377,8 +383,6 @@ enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bo
 		return sandbox_may_reduce(s) ? WHERE_IN : WHERE_OUT_BY_NEED;
 	return p->auto_allow ? WHERE_IN_UNASKED : WHERE_IN;
 }
-
-/* ---- holding a command ---- */
 
 static enum sandbox_hold choose_hold(const struct sandbox_request *r)
 {
@@ -455,6 +459,9 @@ static void hold_ignored(struct sandbox_held *held, const struct sandbox_policy 
 	held->ignored = list;
 }
 
+/* These complain of what they find in the home, and answer without it. */
+static const char *const of_readers[] = { "PIP_NO_CACHE_DIR=1", "TF_CLI_CONFIG_FILE=/dev/null", NULL };
+
 static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct sandbox_held *held, struct err *err)
 {
 	static const char *const why_out[] = {
@@ -472,6 +479,7 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 		.programs = find_programs(s, r),
 		.home = getenv("HOME"),
 		.config_dir = s->config_dir,
+		.lasts = r->lasts,
 	};
 
 	facts.program_ids = s->program_ids;
@@ -481,6 +489,7 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 		facts.hold = HOLD_NONE; /* it takes no files, or it would have been asked about */
 	held->cwd = arena_strdup(&held->arena, r->cwd);
 	held->command = arena_strdup(&held->arena, r->command);
+	held->lasts = r->lasts;
 	hold_ignored(held, s->policy);
 	if (facts.hold == HOLD_NONE) {
 		/* Where no view hides the sockets of sessions, an agent in a worktree has no UNIX sockets. */
@@ -530,6 +539,8 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 		held->variables = choose_variables(held, s->policy, r->env);
 	if (rc == 0 && facts.hold == HOLD_INSIDE && !held->reduced && s->policy->local_binding)
 		publish_watch(s);
+	if (rc == 0 && facts.hold == HOLD_READS)
+		held->variables = of_readers;
 	held->may_leave = facts.hold != HOLD_WORKTREE && (!s->policy || s->policy->may_leave);
 	return rc;
 }
@@ -543,6 +554,7 @@ int sandbox_hold(struct sandbox *s, const struct sandbox_request *r, struct sand
 	int rc = fill_held(s, r, held, err);
 	held->next = s->held;
 	held->prev = &s->held;
+	held->of = s;
 	if (held->next)
 		held->next->prev = &held->next;
 	s->held = held;

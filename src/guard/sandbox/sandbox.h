@@ -64,12 +64,15 @@ struct sandbox_request {
 	enum tool_belief belief;
 	enum tool_where where;
 	bool converts; /* HOLD_CONVERTS, whatever the rest says */
+	bool lasts;    /* as long as the session: nothing is opened to it that is looked at when it has ended */
 };
 
 /* What was refused to programs inside by cadre itself (hosts, sockets), the first few, a line each. Borrowed. */
 struct str sandbox_refusals(const struct sandbox *s);
 /* Hooks and servers that the policy wants inside are held by this sandbox from now on. */
 void sandbox_serve(struct sandbox *s, struct spawner *spawner);
+/* They are under the rules and in the working directories of this agent, the newest of several, which is borrowed until it is gone. */
+void sandbox_serve_under(struct sandbox *s, const struct tool_env *env, bool gone);
 
 /* Before the one command that will run: each refusal is kept. It is slow. */
 struct sandbox_refused {
@@ -96,6 +99,7 @@ struct sandbox_held {
 	struct paths refused_hosts; /* "blocked: network host:port (why)" */
 	struct str reported;        /* lines of the last report; in the arena */
 	struct sandbox_held *next, **prev;
+	struct sandbox *of; /* NULL: it is gone */
 	struct kept_config {
 		const char *root;
 		struct str text;
@@ -103,7 +107,7 @@ struct sandbox_held {
 	size_t config_count;
 	const struct git_objects *objects; /* in the arena; NULL: git writes the shared ones, or none */
 	bool reduced;                      /* inside without namespaces */
-	bool may_leave;
+	bool may_leave, lasts;
 };
 
 /* The environment of a command that is held: what the sandbox sets and takes away. In the arena; texts are borrowed. */

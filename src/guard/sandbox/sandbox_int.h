@@ -64,6 +64,8 @@ struct sandbox {
 	struct buf refusals;            /* lines */
 	struct sandbox *cages;          /* of servers that want more than others; they go with us */
 	struct sandbox *next_cage, *of; /* of such a one */
+	const struct tool_env **under;  /* sandbox_serve_under() */
+	size_t under_count;
 	struct buf cage_key; /* of such a one: what it was made for; empty: the settings have changed since */
 	sandbox_ask_fn *ask; /* NULL: hosts that no list names are refused */
 	void *ask_data;
@@ -82,6 +84,7 @@ int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell,
 void sandbox_own_path(struct sandbox *s, const char *path); /* it goes with us, also if we are killed */
 /* Something was refused, by cadre itself: all commands that run inside get a note, and the last ones are kept. */
 void sandbox_note_refusal(struct sandbox *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool held_ignores(const struct sandbox_held *held, const char *report); /* report.c: ignoreViolations */
 const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter which);
 
 /* find.c: files that exist now and that rules or customs set apart, found by walking. Links are not followed: a mount on

@@ -130,8 +130,6 @@ void trace_add(struct trace *t, const char *kind, const char *what)
 		t->list[t->count++] = (struct sandbox_refused){ kind, arena_strdup(&t->arena, what), 1 };
 }
 
-/* ---- what the caller named ---- */
-
 static bool read_memory(pid_t pid, uint64_t at, void *to, size_t n)
 {
 	struct iovec here = { to, n };
@@ -177,8 +175,6 @@ static const char *named_path(struct arena *a, const struct seccomp_notif *req, 
 	dir[n] = '\0';
 	return path_absolute(a, n ? dir : "/", str_from(text));
 }
-
-/* ---- whether it is refused ---- */
 
 static bool may_change_name(const struct profile *p, struct arena *a, const char *path)
 {

@@ -4,8 +4,6 @@
  * to hold a number, and can the expression fail? Behind one that can, nothing it sets counts as set. */
 #include "guard/shell/shell_parse_int.h"
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------- */
-
 /* Which names hold a number for certain, so that arithmetic may use them. Two things must be true:
  *
  * Every value that the text gives to the name, wherever it does, is a whole number or the result of arithmetic. That is
@@ -36,8 +34,6 @@ bool shell_is_decimal(struct str s)
 			return false;
 	return s.n && s.n <= 18 && (s.n == 1 || s.p[0] != '0');
 }
-
-/* ---- values ---- */
 
 static struct shell_name *find_name(struct shell_sink *sink, struct str name)
 {
@@ -78,8 +74,6 @@ static void use_in_arithmetic(struct shell_parser *p, struct str name)
 		shell_fail(p, why_not);
 }
 
-/* ---- the list of what is set ---- */
-
 void shell_know(struct shell_parser *p, struct str name)
 {
 	struct shell_known *k = arena_new(p->sink->arena, struct shell_known, .before = p->known, .name = name,
@@ -87,8 +81,6 @@ void shell_know(struct shell_parser *p, struct str name)
 
 	p->known = k;
 }
-
-/* ---- simple commands ---- */
 
 /* The name in NAME, NAME=x, NAME+=x, NAME[0]=x; empty if there is none. */
 static struct str leading_name(const struct shell_word *w)
@@ -146,8 +138,6 @@ void shell_note_simple(struct shell_parser *p, const struct shell_command *c)
 	}
 }
 
-/* ---- the end ---- */
-
 /* Of what hides a command, not all can set a variable here: a redirection, IFS= in front, an argument of test. */
 static bool can_set_names(const struct shell_command *c)
 {
@@ -179,8 +169,6 @@ void shell_check_names(struct shell_parser *p)
 		if (can_set_names(&s->commands[i]))
 			shell_fail(p, why_not);
 }
-
-/* ---- expressions -------------------------------------------------------------------------------------------------- */
 
 struct expression {
 	unsigned depth; /* open parentheses */
@@ -219,8 +207,6 @@ static void end_part(struct shell_parser *p, struct expression *e)
 	if (e->target.n && !e->can_fail && !e->parts)
 		shell_know(p, e->target);
 }
-
-/* ---- operands ---- */
 
 /* Bash evaluates the name in all cases but NAME = x. Returns true if an operand follows. */
 static bool read_variable(struct shell_parser *p, struct expression *e, bool *ret_ok)
@@ -326,8 +312,6 @@ static bool read_operand(struct shell_parser *p, struct expression *e)
 		e->begins = false;
 	}
 }
-
-/* ---- operators ---- */
 
 /* Division by a number that is written there, and is not 0, cannot fail. */
 static bool operator_can_fail(const struct shell_parser *p, const char *op)

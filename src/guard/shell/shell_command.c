@@ -4,8 +4,6 @@
 #include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
 
-/* ---- text ---- */
-
 struct str shell_command_text(struct arena *a, const struct shell_command *c)
 {
 	size_t n = 0;
@@ -29,8 +27,6 @@ struct str shell_command_text(struct arena *a, const struct shell_command *c)
 	return (struct str){ text, at };
 }
 
-/* ---- assignments ---- */
-
 bool shell_variable_is_harmless(struct str name)
 {
 	static const char names[] =
@@ -40,8 +36,6 @@ bool shell_variable_is_harmless(struct str name)
 
 	return str_is_one_of(name, names);
 }
-
-/* ---- wrappers ---- */
 
 struct wrapper {
 	const char *names;
@@ -152,8 +146,6 @@ size_t shell_behind_xargs(const struct shell_command *c)
 
 	return wrapped_index(&xargs, c);
 }
-
-/* ---- exact rules ---- */
 
 bool shell_needs_exact_rule(const struct shell_command *c)
 {

@@ -51,7 +51,7 @@ bool shell_variable_is_own(
 	struct str name); /* of the shell's text: programs listen to names in capitals, and to *_proxy */
 bool shell_variable_is_harmless(struct str name); /* for the program that gets it: LANG, NO_COLOR, NODE_ENV ... */
 
-/* ---- shell_files.c: which words of a command may be files, for rules that forbid. The commands are forms of shell_list_for_deny(): they
+/* shell_files.c: which words of a command may be files, for rules that forbid. The commands are forms of shell_list_for_deny(): they
  * have a name. */
 
 /* The word may name a file that the command makes, changes or removes: sed -i F, sort -o F, tee F, curl -o F ... */

@@ -2,8 +2,6 @@
  * shell_compound.c - the commands that hold others: ( ) { } if while until for select case function coproc [[ ]] (( )). */
 #include "guard/shell/shell_parse_int.h"
 
-/* ---- [[ ]] ------------------------------------------------------------------------------------------------------ */
-
 /* [[ ]]: runs no command by itself, but holds words with substitutions, and compares numbers by
  * evaluating them.
  *
@@ -110,8 +108,6 @@ static void read_condition(struct shell_parser *p)
 		shell_fail(p, "[[ is not closed");
 }
 
-/* ---- the others ------------------------------------------------------------------------------------------------- */
-
 static bool skip_word(struct shell_parser *p, const char *word)
 {
 	if (!str_is(shell_peek_word(p), word))
@@ -138,8 +134,6 @@ static void read_body(struct shell_parser *p, unsigned where)
 	if (where != SHELL_IN_GROUP)
 		p->known = known;
 }
-
-/* ---- if, loops ---- */
 
 static void read_if(struct shell_parser *p)
 {
@@ -235,8 +229,6 @@ static void read_select(struct shell_parser *p)
 	read_for(p);
 }
 
-/* ---- case ---- */
-
 static void read_patterns(struct shell_parser *p)
 {
 	struct shell_word word;
@@ -283,8 +275,6 @@ static void read_case(struct shell_parser *p)
 	}
 	p->where = outside;
 }
-
-/* ---- ( ), { }, functions, coprocesses, arrays ---- */
 
 static void read_group(struct shell_parser *p)
 {
@@ -368,8 +358,6 @@ void shell_read_array(struct shell_parser *p)
 	if (!shell_is_meta(shell_peek(p, 0)))
 		shell_fail(p, "something follows an array without a blank");
 }
-
-/* ---- the table ---- */
 
 enum { CONTROL = 1 << 0, CLOSES = 1 << 1 }; /* CLOSES: a closing word may follow at once */
 

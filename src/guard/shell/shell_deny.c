@@ -6,8 +6,6 @@
 #include "guard/shell/shell_options.h"
 #include "guard/shell/shell_parse_int.h"
 
-/* ---- code of other languages ------------------------------------------------------------------------------------- */
-
 /* Programs that are given code, which can start any command. Only rules that forbid look at this: a person who allows python3 has
  * said so. `alone`: without a file to run, the code comes from standard input. */
 static const struct {
@@ -86,8 +84,6 @@ static const char *hides_code(const struct shell_command *c, struct str name)
 	}
 	return coders[i].alone && !has_file ? why : NULL;
 }
-
-/* ---- all that may start ----------------------------------------------------------------------------------------- */
 
 enum { MAX_COMMANDS = 512, MAX_LEVELS = 20 };
 
@@ -182,8 +178,6 @@ static void list_text(struct listing *l, struct str text, unsigned level)
 		list_command(l, &script.commands[i], level + 1);
 }
 
-/* ---- wrappers ---- */
-
 static void list_wrapped(struct listing *l, const struct runner *r, const struct shell_command *c, unsigned level)
 {
 	unsigned skip = r->positionals;
@@ -247,8 +241,6 @@ static void list_actions(struct listing *l, const struct shell_command *c, unsig
 			note_hiding(l, "it runs files that it finds");
 	}
 }
-
-/* ---- texts ---- */
 
 /* sh -c TEXT: the first word behind the options. A text that is not literal is read as it stands. */
 static void list_option_text(struct listing *l, const struct shell_command *c, unsigned level)

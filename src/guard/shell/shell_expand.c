@@ -43,8 +43,6 @@ void shell_read_process(struct shell_parser *p, struct shell_word *w)
 	read_substitution(p);
 }
 
-/* ---- backticks ---- */
-
 void shell_read_backticks(struct shell_parser *p, enum shell_quoting quoting, struct shell_word *w)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -76,8 +74,6 @@ void shell_read_backticks(struct shell_parser *p, enum shell_quoting quoting, st
 		shell_fail(p, "the text in backticks is not a whole command");
 	shell_leave(p);
 }
-
-/* ---- arithmetic ---- */
 
 /* Where the ")" is that closes the expression, or 0. The same way as bash: only quotes and parentheses count. */
 static size_t arithmetic_end(const struct shell_parser *p)
@@ -118,8 +114,6 @@ bool shell_read_arithmetic(struct shell_parser *p, bool loop)
 	p->at = end + 2;
 	return true;
 }
-
-/* ---- ${...} ---- */
 
 /* A word inside ${ }, up to the "}". */
 static void read_parameter_word(struct shell_parser *p, enum shell_quoting quoting, struct shell_word *w)
@@ -264,8 +258,6 @@ static void read_parameter(struct shell_parser *p, enum shell_quoting quoting, s
 	shell_skip(p, 1);
 	shell_leave(p);
 }
-
-/* ---- $ ---- */
 
 void shell_read_dollar(struct shell_parser *p, enum shell_quoting quoting, struct shell_word *w)
 {

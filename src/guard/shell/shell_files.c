@@ -23,8 +23,6 @@ static bool has_word(const struct shell_command *c, const char *begin)
 	return false;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------- */
-
 /* All their words may be files that they make, change or remove. */
 static const char writers[] =
 	"7z|ar|black|brotli|bunzip2|bzip2|chattr|chgrp|chmod|chown|compress|convert|cp|cpio|crudini|csplit|"
@@ -100,8 +98,6 @@ bool shell_may_write_word(const struct shell_command *c, size_t index)
 	       (str_is(name, "sed") && str_has(word, STR("w")) && memchr(word.p, '/', word.n));
 }
 
-/* ---- directories ------------------------------------------------------------------------------------------------ */
-
 bool shell_is_tree_source(const struct shell_command *c, size_t index)
 {
 	struct str name = shell_base_name(c->words[0].text);
@@ -169,8 +165,6 @@ bool shell_hands_on_names(const struct shell_command *c, const struct shell_scri
 		on = shell_runs(&script->commands[i], "parallel|xargs");
 	return on || script->has_control_flow;
 }
-
-/* ---- git -------------------------------------------------------------------------------------------------------- */
 
 bool shell_git_shows_contents(const struct shell_command *c)
 {

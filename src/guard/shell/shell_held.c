@@ -246,8 +246,6 @@ bool shell_reads_if_held(const struct shell_command *c)
 	return false;
 }
 
-/* ---- what a command starts ---- */
-
 /* The words from here to there, as a command. */
 static struct shell_command part_of(const struct shell_command *c, size_t from, size_t to)
 {

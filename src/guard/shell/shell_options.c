@@ -3,8 +3,6 @@
 #include "guard/shell/shell_options.h"
 #include <ctype.h>
 
-/* ---- programs --------------------------------------------------------------------------------------------------- */
-
 /* The programs whose options and operands are known: those that only read, those that acceptEdits lets
  * pass, and others for whose files there may be rules.
  *
@@ -208,8 +206,6 @@ const struct shell_program *shell_find_program(const struct shell_command *c, si
 			return &programs[i];
 	return NULL;
 }
-
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 #define VALUE_MARKS ":?<>"
 #define MARKS       VALUE_MARKS "!+"

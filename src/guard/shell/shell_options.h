@@ -60,7 +60,7 @@ struct shell_program {
 const struct shell_program *shell_find_program(const struct shell_command *c, size_t *ret_first);
 const struct shell_program *shell_find_git(const struct shell_command *c, size_t *ret_first); /* shell_read_only.c */
 
-/* ---- parts ---- */
+/* Parts. */
 
 struct shell_parts {
 	const struct shell_program *program;
@@ -83,7 +83,7 @@ bool shell_next_part(struct shell_parts *p, struct shell_part *ret_part);
 /* All options are known, none writes unless its program may, and no operand changes something. */
 bool shell_options_are_harmless(const struct shell_program *program, const struct shell_command *c, size_t first);
 
-/* ---- shell_read_only.c: parts that are harmless, for programs where the options do not say enough ---- */
+/* shell_read_only.c: parts that are harmless, for programs where the options do not say enough. */
 
 bool check_date_part(const struct shell_part *part, size_t operands);
 bool check_jq_part(const struct shell_part *part, size_t operands);

@@ -5,8 +5,6 @@
 #include "guard/shell/shell_options.h"
 #include "guard/shell/shell_command.h"
 
-/* ---- git -------------------------------------------------------------------------------------------------------- */
-
 /* The forms of git that only read. Options before the subcommand can name another repository or set what git
  * runs, so nearly all of them take a command out. The lists below leave out what
  *
@@ -149,8 +147,6 @@ const struct shell_program *shell_find_git(const struct shell_command *c, size_t
 	return NULL;
 }
 
-/* ---- sed -------------------------------------------------------------------------------------------------------- */
-
 /* Sed without -i, with a script that only prints and changes the text on its way:
  *
  *     script := command { (";" | newline) command }      command := [ address [ "," address ] ] [ "!" ] verb
@@ -237,8 +233,6 @@ bool check_sed_part(const struct shell_part *part, size_t operands)
 	}
 }
 
-/* ---- checks of parts -------------------------------------------------------------------------------------------- */
-
 /* An operand that is not a format sets the clock. */
 bool check_date_part(const struct shell_part *part, size_t operands)
 {
@@ -299,8 +293,6 @@ bool check_uniq_part(const struct shell_part *part, size_t operands)
 {
 	return part->kind != PART_OPERAND || !operands;
 }
-
-/* ---- commands --------------------------------------------------------------------------------------------------- */
 
 /* Programs that only say what they are when this is all that they are asked. Not here are those that files of the directory
  * choose, and that may come from there or from the network: cargo and rustc (rust-toolchain.toml), go (go.mod), npm, pnpm

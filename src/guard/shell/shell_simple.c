@@ -3,8 +3,6 @@
  * a function that is defined here. */
 #include "guard/shell/shell_parse_int.h"
 
-/* ---- redirections ---- */
-
 static const struct {
 	const char *text;
 	enum shell_op op;
@@ -108,8 +106,6 @@ bool shell_read_redirect(struct shell_parser *p, struct shell_command *c)
 	return true;
 }
 
-/* ---- assignments ---- */
-
 /* The length of NAME= or NAME+= or NAME[0]=, and in *ret_name that of the name; 0 if there is none. */
 static size_t assignment_length(struct shell_parser *p, size_t *ret_name)
 {
@@ -158,8 +154,6 @@ static bool read_assignment(struct shell_parser *p, struct shell_command *c)
 	c->assignments[c->assignment_count++] = assignment;
 	return true;
 }
-
-/* ---- words ---- */
 
 /* NAME= or NAME+= */
 static bool is_array_head(struct str s)

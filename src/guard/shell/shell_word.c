@@ -3,8 +3,6 @@
 #include "guard/shell/shell_parse_int.h"
 #include "lib/base/utf8.h"
 
-/* ---- between tokens --------------------------------------------------------------------------------------------- */
-
 /* What stands between tokens: blanks, continued lines, comments, newlines, and behind a newline the bodies
  * of here-documents. */
 
@@ -79,8 +77,6 @@ void shell_skip_newlines(struct shell_parser *p)
 	}
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------ */
-
 /* One word: quotes, escapes, and what makes it more than its text. The text is collected in the sink's
  * scratch buffer, behind the words around it, and kept only if the word is literal. */
 
@@ -125,8 +121,6 @@ void shell_read_quoted(struct shell_parser *p, struct shell_word *w)
 	}
 	shell_fail(p, quote == '"' ? "a double quote is not closed" : "a single quote is not closed");
 }
-
-/* ---- $'...' ---- */
 
 /* Up to max digits of the base; returns how many there were. */
 static size_t read_number(struct shell_parser *p, unsigned base, size_t max, uint32_t *ret_value)
@@ -204,8 +198,6 @@ static void read_ansi_quoted(struct shell_parser *p, struct shell_word *w)
 	}
 	shell_fail(p, "a $' quote is not closed");
 }
-
-/* ---- unquoted ---- */
 
 static bool read_escape(struct shell_parser *p, struct shell_word *w)
 {

@@ -41,6 +41,15 @@ char *arena_dup(struct arena *a, const void *p, size_t n)
 	return s;
 }
 
+struct str arena_lower(struct arena *a, struct str s)
+{
+	char *copy = arena_dup(a, s.p, s.n);
+
+	for (size_t i = 0; i < s.n; i++)
+		copy[i] = (char)(copy[i] >= 'A' && copy[i] <= 'Z' ? copy[i] | 0x20 : copy[i]);
+	return (struct str){ copy, s.n };
+}
+
 void *arena_grow(struct arena *a, void *list, size_t count, size_t size)
 {
 	if (count & (count - 1))

@@ -43,6 +43,7 @@ static inline struct str arena_str(struct arena *a, struct str s)
 	return (struct str){ arena_dup(a, s.p, s.n), s.n };
 }
 
+struct str arena_lower(struct arena *a, struct str s); /* the same in small letters of ASCII */
 char *arena_printf(struct arena *a, const char *fmt, ...) printf_like(2, 3);
 void arena_reset(struct arena *a);   /* frees all but the oldest block, for reuse */
 void arena_release(struct arena *a); /* frees all; the arena is empty and usable */

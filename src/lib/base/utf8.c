@@ -106,7 +106,7 @@ size_t utf8_decode(const char *p, uint32_t *ret_cp)
 	return n;
 }
 
-/* ---- UTF-16, and files that begin with a byte order mark ---- */
+/* UTF-16, and files that begin with a byte order mark. */
 
 enum { HIGH_FIRST = 0xd800, LOW_FIRST = 0xdc00, LOW_LAST = 0xdfff, REPLACEMENT = 0xfffd };
 

@@ -14,6 +14,7 @@
 #include <linux/seccomp.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -27,6 +28,7 @@
 #include "lib/confine/confine.h"
 
 /* They are entered in this order: the first gives the right to enter the others. */
+enum { END_MS = 2000 };
 enum cell_namespace { CELL_USER, CELL_PID, CELL_NET, CELL_IPC, CELL_MOUNT, CELL_NAMESPACES };
 
 #define CELL_EMPTY_FILE "/dev/.empty"
@@ -75,7 +77,7 @@ struct cell_report {
 	int step, error;
 };
 
-/* ---- in process 1: no malloc, no stdio ---- */
+/* In process 1: no malloc, no stdio. */
 
 /* A tree from outside in the new /dev, with the directories above it. */
 static int cell_add_device(const char *path, int tree)
@@ -366,8 +368,6 @@ static noreturn_fn void cell_init(const struct cell_options *o, int talk, int li
 	_exit(0);
 }
 
-/* ---- outside ---- */
-
 static int write_proc_file(pid_t pid, const char *name, const char *text)
 {
 	char path[64];
@@ -475,23 +475,26 @@ int cell_new(const struct cell_options *o, struct cell **ret_cell, struct err *e
 		rc = cell_handshake(o->kind, cell, talk[0], err);
 	close(talk[0]);
 	if (rc < 0) {
-		cell_free(cell);
+		cell_free(cell, NULL, NULL);
 		return rc;
 	}
 	*ret_cell = cell;
 	return 0;
 }
 
-void cell_free(struct cell *cell)
+void cell_free(struct cell *cell, void (*reap)(void *data), void *data)
 {
 	if (!cell)
 		return;
 	if (cell->life >= 0)
 		close(cell->life);
-	if (cell->init > 0) {
-		(void)kill(cell->init, SIGKILL);
-		while (waitpid(cell->init, NULL, 0) < 0 && errno == EINTR)
-			;
+	/* All that is in it dies with process 1, but that ends only when each of them was waited for. */
+	if (cell->init > 0 && kill(cell->init, SIGKILL) == 0) {
+		for (int ms = 0; ms < END_MS && waitpid(cell->init, NULL, WNOHANG) == 0; ms++) {
+			if (reap)
+				reap(data);
+			(void)poll(NULL, 0, 1);
+		}
 	}
 	for (size_t i = 0; i < CELL_NAMESPACES; i++)
 		if (cell->namespaces[i] >= 0)
@@ -534,7 +537,7 @@ const char *cell_dir(const struct cell *cell, enum cell_dir dir)
 	return cell->gifts[gifts[dir]] < 0 ? NULL : cell->paths[gifts[dir]];
 }
 
-/* ---- in a child that enters, on its parent's memory: plain system calls, no allocation, no locks ---- */
+/* In a child that enters, on its parent's memory: plain system calls, no allocation, no locks. */
 
 /* Binds source over target; source is a path of the view that the child is in. */
 static int bind_over(const char *source, const char *target, const struct mount_attr *change, bool deep)

@@ -31,7 +31,9 @@ struct cell_options {
 };
 /* Returns owned. -ERR_LIMIT: the kernel refuses, and err names the step. It takes some milliseconds. */
 int cell_new(const struct cell_options *options, struct cell **ret_cell, struct err *err);
-void cell_free(struct cell *cell); /* ends what still runs in it, and waits for process 1 */
+/* Ends what still runs in it, and waits for process 1, 2 s at most. reap waits for children of ours that were in it, without blocking;
+ * NULL: there are none. */
+void cell_free(struct cell *cell, void (*reap)(void *data), void *data);
 /* A socket that listens on 127.0.0.1:CELL_PROXY_PORT inside, to be served outside. Borrowed; -1: a view. */
 int cell_proxy_fd(const struct cell *cell);
 /* The n-th socket that listens on one of the ports, for all addresses: every address leads to the inside's own loopback, and

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -209,6 +211,33 @@ static void filter_refuse_new_users(struct filter *f, int call)
 	filter_close_call(f, at);
 }
 
+/* Flags of a file, its project, encryption and verity, and subvolumes are changed by requests that a descriptor for reading takes, and
+ * Landlock does not see them. So of the kinds that file systems have, only these pass; the last two need a descriptor for writing. */
+static void filter_ioctls(struct filter *f, bool keep_attributes)
+{
+	static const uint32_t reads[] = { FS_IOC_GETFLAGS, FS_IOC_GETVERSION, FS_IOC_FSGETXATTR, FS_IOC_GETFSLABEL,
+					  FS_IOC_FIEMAP,   FICLONE,           FICLONERANGE };
+	static const uint32_t kinds[] = { 'X', 'f', 'r', 'v', 0x94 /* btrfs */, 0xf5 /* f2fs */ };
+	enum { KIND_MASK = 0xff00 };
+	size_t at = filter_open_call(f, SYS_ioctl, 1);
+
+	filter_answer_if(f, BPF_JEQ, TIOCSTI, EPERM);
+	filter_answer_if(f, BPF_JEQ, 0x541c /* TIOCLINUX */, EPERM);
+	if (keep_attributes) {
+		filter_add(f, BPF_ALU | BPF_AND | BPF_K, KIND_MASK, 0, 0);
+		filter_add(f, BPF_JMP | BPF_JGE | BPF_K, 'X' << 8, 1, 0); /* terminals are below all of these */
+		filter_answer(f, 0);
+		filter_load(f, offsetof(struct seccomp_data, args[1]));
+		for (size_t i = 0; i < COUNT_OF(reads); i++)
+			filter_answer_if(f, BPF_JEQ, reads[i], 0);
+		filter_add(f, BPF_ALU | BPF_AND | BPF_K, KIND_MASK, 0, 0);
+		for (size_t i = 0; i < COUNT_OF(kinds); i++)
+			filter_answer_if(f, BPF_JEQ, kinds[i] << 8, EPERM);
+	}
+	filter_answer(f, 0);
+	filter_close_call(f, at);
+}
+
 struct sock_fprog *seccomp_new(const struct seccomp_rules *r)
 {
 	struct sock_fprog *program = xmalloc(sizeof *program + FILTER_MAX * sizeof(struct sock_filter));
@@ -240,11 +269,7 @@ struct sock_fprog *seccomp_new(const struct seccomp_rules *r)
 		filter_refuse_new_users(&f, SYS_clone);
 		filter_refuse_new_users(&f, SYS_unshare);
 	}
-	size_t at = filter_open_call(&f, SYS_ioctl, 1);
-	filter_answer_if(&f, BPF_JEQ, TIOCSTI, EPERM);
-	filter_answer_if(&f, BPF_JEQ, 0x541c /* TIOCLINUX */, EPERM);
-	filter_answer(&f, 0);
-	filter_close_call(&f, at);
+	filter_ioctls(&f, r->keep_attributes);
 	filter_answer(&f, 0);
 	*program = (struct sock_fprog){ .len = (unsigned short)f.count, .filter = f.list };
 	return program;

@@ -14,7 +14,7 @@ enum seccomp_network {
 struct seccomp_rules {
 	enum seccomp_network network;
 	bool unix_sockets;    /* with SECCOMP_INET_SOCKET: these too */
-	bool keep_attributes; /* no chmod, chown, utime, setxattr: Landlock does not know these */
+	bool keep_attributes; /* no chmod, chown, utime, setxattr, chattr: Landlock does not know these */
 	bool no_tracing;      /* no ptrace, no memory of other processes */
 	bool user_namespaces; /* may be made */
 	bool supervise;       /* connect(2) is decided by who holds the listener; UNIX sockets without datagrams */

@@ -67,7 +67,7 @@ char *git_branch(struct arena *a, const char *root)
 	return arena_dup(a, head.p, MIN(head.n, (size_t)12));
 }
 
-/* ---- names in git's index ----
+/* Names in git's index
  *
  *     "DIRC" version count | entries | extensions | checksum              numbers are big-endian, 4 bytes
  *     entry: 40 bytes of stat, object id, 2 bytes of flags, 2 more if bit 14 is set (from version 3 on), name
@@ -169,8 +169,7 @@ static bool index_may_have(struct index *x, struct str path)
 bool git_tracks(const char *root, const char *path, size_t folder_len, bool *ret_has_folder)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	AUTO_BUF struct buf bytes = { 0 };
-	AUTO_BUF struct buf config = { 0 };
+	AUTO_BUF struct buf bytes = { 0 }, config = { 0 };
 	const char *main_root = git_main_checkout(&a, root);
 	int status = file_read(path_join(&a, git_dir(&a, root), "index"), INDEX_MAX_BYTES, &bytes, NULL);
 

@@ -129,8 +129,8 @@ static void note_exit(struct child *c, int status)
 	c->status = status;
 	timer_stop(s->loop, &c->escalate);
 	watch_close(&c->watch[CHILD_PROCESS]);
-	if (c->by_signal)
-		spawner_leave_sigchld(s);
+	if (c->by_signal && --s->sigchld_users == 0)
+		(void)uv_signal_stop(s->sigchld);
 	spawner_group_over(s, c->pid);
 	timer_start(s->loop, &c->grace, CHILD_GRACE_MS);
 	loop_kick(s->loop, &c->kick);
@@ -206,6 +206,12 @@ static void child_step(struct kick *kick)
 	kick_cancel(&c->kick);
 	list_remove(c);
 	c->spawner->active--;
+	if (c->held) {
+		AUTO_BUF struct buf said = { 0 };
+		c->held_ended(c->held, &said);
+		if (said.n && c->handlers.on_output)
+			c->handlers.on_output(c, true, said.p, said.n);
+	}
 	c->handlers.on_exit(c, c->status); /* may free the spawner */
 	buf_release(&c->input);
 	free(c);

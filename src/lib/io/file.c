@@ -21,8 +21,6 @@ int file_explain(const char *verb, const char *path, struct err *err)
 		       path);
 }
 
-/* ---- reading ---- */
-
 int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err)
 {
 	size_t before = out->n;
@@ -98,7 +96,7 @@ int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err 
 	return 0;
 }
 
-/* Root reads the files of those whom it serves, as in a container: what all can write is nobody's all the same. */
+/* Root reads the files of those whom it serves, as in a container: a file that all can write belongs to no user. */
 int file_check_own(const struct stat *st, const char *path, struct err *err)
 {
 	bool foreign = geteuid() != 0 && ((st->st_uid != geteuid() && st->st_uid != 0) ||
@@ -155,8 +153,6 @@ int file_read_tail(const char *path, size_t most_bytes, struct buf *out, uint64_
 
 	return file_read_tail_fd(fd, path, most_bytes, out, ret_size, err);
 }
-
-/* ---- writing ---- */
 
 /* SIGPIPE goes to the thread that writes, so it is blocked here and removed from the queue, unless one was pending
  * before. The host's signal handling is unchanged. */
@@ -240,8 +236,6 @@ int file_replace_linked(const char *path, struct str bytes, struct err *err)
 	}
 	return err_set(err, ERR_IO, "cannot write %s: too many levels of symbolic links", path);
 }
-
-/* ---- directories ---- */
 
 bool file_exists(const char *path)
 {
@@ -328,8 +322,6 @@ int file_make_parents_mode(const char *path, unsigned mode, struct err *err)
 
 	return *dir ? file_make_dirs(dir, mode, err) : 0;
 }
-
-/* ---- locks ---- */
 
 static int lock_soon(int fd, struct flock *range, const char *path, unsigned wait_ms, struct err *err)
 {
@@ -442,8 +434,6 @@ void dir_lock_leave(struct dir_lock *l)
 	free(l->path);
 	*l = (struct dir_lock){ 0 };
 }
-
-/* ---- paths as text ---- */
 
 char *path_join(struct arena *a, const char *dir, const char *name)
 {

@@ -22,8 +22,6 @@ static int file_at_explain(const struct file_at *at, const char *verb, struct er
 	return file_explain(verb, at->path, err);
 }
 
-/* ---- finding the directory ---- */
-
 /* Opens one directory of a path, made if it is missing. A link that takes its place is ELOOP, as from openat2. */
 static int open_next(int dir, const char *name, mode_t make)
 {
@@ -121,8 +119,6 @@ int file_at_find(const char *root, const char *below, mode_t make, struct file_a
 	*ret_at = at;
 	return 0;
 }
-
-/* ---- one file ---- */
 
 enum { READ_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
 
@@ -244,8 +240,6 @@ int file_at_remove_tree(const struct file_at *at, struct err *err)
 {
 	return remove_entry(at->dir, at->name, 0) < 0 ? file_at_explain(at, "remove", err) : 0;
 }
-
-/* ---- in one call ---- */
 
 /* With the file system's root and openat2 it is one call of the kernel. */
 int file_below_open(const char *root, const char *below, struct stat *ret_st, struct err *err)

@@ -175,8 +175,6 @@ void http_pause(struct http_req *r, bool on)
 		loop_kick(r->http->loop, &r->kick);
 }
 
-/* ---- shards ---- */
-
 /* One socket of curl's; freed by its close callback */
 struct watch {
 	uv_poll_t poll;
@@ -286,8 +284,6 @@ static struct http_shard *shard_new(struct http *h)
 	curl_multi_setopt(s->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)h->shard_size);
 	return s;
 }
-
-/* ---- starting ---- */
 
 static void http_req_begin(struct http_req *r)
 {

@@ -203,8 +203,6 @@ enum http_error http_easy_error(CURLcode code)
 	return HTTP_OTHER;
 }
 
-/* ---- trusted certificates ---- */
-
 static int load_certificates(X509_STORE *store, const char *path, struct err *err)
 {
 	ERR_clear_error();
@@ -256,8 +254,6 @@ static CURLcode on_ssl_ctx(CURL *easy, void *ssl_ctx, void *http)
 	SSL_CTX_set1_cert_store(ssl_ctx, ((struct http *)http)->store);
 	return CURLE_OK;
 }
-
-/* ---- options ---- */
 
 static void set_connection(struct http_req *r)
 {

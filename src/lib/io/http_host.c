@@ -64,8 +64,6 @@ static void queue_fail(struct http_queue *queue, enum http_error error, const ch
 	}
 }
 
-/* ---- large bodies ---- */
-
 bool http_host_enter_upload(struct http_req *r)
 {
 	struct http_host *host = r->host;
@@ -97,8 +95,6 @@ void http_host_sent(struct http_req *r)
 	host->uploads++;
 	loop_kick(next->http->loop, &next->kick);
 }
-
-/* ---- the name ---- */
 
 static bool is_fresh(const struct http_req *r)
 {

@@ -28,7 +28,7 @@ enum {
 	KEEPER_PARENT = 1,
 };
 
-/* ---- in the keeper: no malloc, no stdio ---- */
+/* In the keeper: no malloc, no stdio. */
 
 static void kill_groups(const struct pid_list *groups)
 {
@@ -149,8 +149,6 @@ static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id, const 
 			(void)poll(NULL, 0, TERMINAL_PAUSE_MS);
 	_exit(0);
 }
-
-/* ---- in our process ---- */
 
 int keeper_start(struct keeper *k, const char *id, struct err *err)
 {

@@ -54,8 +54,6 @@ struct streams {
 	int own[CHILD_WATCHES];
 };
 
-/* ---- in the child ---- */
-
 /* In a session of its own the child has no terminal but the one that is given. */
 static int lead_session(const struct launch *l)
 {
@@ -160,8 +158,6 @@ static noreturn_fn void launch_child(struct launch *l)
 	for (;;)
 		(void)syscall(SYS_exit_group, 0);
 }
-
-/* ---- in the parent ---- */
 
 /* All signals are blocked around vfork: a handler of ours must not run in the child, on our memory. */
 static pid_t launch_process(struct launch *l)
@@ -375,19 +371,23 @@ static int start_process(struct spawner *s, const struct child_options *o, const
 	return launch_guarded(s, &l, o->argv[0], ret_pid, err);
 }
 
+/* *ret_held: for the confiner, when the child has ended */
 static int start_held(struct spawner *s, const struct child_options *o, const struct streams *st, pid_t *ret_pid,
-		      struct err *err)
+		      void **ret_held, struct err *err)
 {
-	struct child_options held = *o;
-	void *plan = NULL;
+	struct child_options options = *o;
+	void *held = NULL;
 
 	if (o->of == CHILD_OF_US || !s->confiner.hold)
 		return start_process(s, o, st, ret_pid, err);
-	int rc = s->confiner.hold(s->confiner.data, &held, &plan, err);
+	int rc = s->confiner.hold(s->confiner.data, &options, &held, err);
 	if (rc == 0)
-		rc = start_process(s, &held, st, ret_pid, err);
-	if (plan)
-		s->confiner.release(plan);
+		rc = start_process(s, &options, st, ret_pid, err);
+	if (held && rc == 0)
+		s->confiner.started(held);
+	else if (held)
+		s->confiner.ended(TAKE(held), NULL);
+	*ret_held = held;
 	return rc;
 }
 
@@ -396,6 +396,7 @@ int spawn_start(struct spawner *s, const struct child_options *options, const st
 {
 	struct streams st = { .child = { -1, -1, -1 }, .own = { -1, -1, -1, -1 } };
 	pid_t pid = -1;
+	void *held = NULL;
 
 	spawner_prune(s);
 	int rc = spawner_prepare(s, err);
@@ -404,14 +405,15 @@ int spawn_start(struct spawner *s, const struct child_options *options, const st
 	if (open_streams(options, handlers->on_output != NULL, &st) < 0)
 		rc = err_set(err, ERR_IO, "cannot start %s: %m", options->argv[0]);
 	else
-		rc = start_held(s, options, &st, &pid, err);
+		rc = start_held(s, options, &st, &pid, &held, err);
 	close_all(st.child, COUNT_OF(st.child));
 	if (rc < 0) {
 		close_all(st.own, COUNT_OF(st.own));
 		return rc;
 	}
 	struct child *c = xnew(struct child, .spawner = s, .handlers = *handlers, .data = data, .pid = pid,
-			       .stdin_open = options->keep_stdin, .tell_end = options->tell_end);
+			       .stdin_open = options->keep_stdin, .tell_end = options->tell_end, .held = held,
+			       .held_ended = s->confiner.ended);
 	buf_append(&c->input, options->input);
 	rc = child_begin(c, st.own, err);
 	if (rc == 0 && ret_child)

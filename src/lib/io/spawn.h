@@ -7,6 +7,7 @@
  * groups when it closes, so that even kill -9 of this process leaves no children. */
 #pragma once
 #include <sys/types.h>
+#include "lib/base/buf.h"
 #include "lib/base/str.h"
 #include "lib/io/loop.h"
 
@@ -59,11 +60,12 @@ struct child_options {
 	const struct confine *confine;     /* what else holds it (confine.h); NULL: nothing */
 };
 
-/* Decides what holds programs that hooks and servers are. hold changes confine and envp of the options, or leaves them; what it
- * gives is released when the program has started. Below 0: it must not run. */
+/* Decides what holds programs that hooks and servers are. hold changes confine and envp of the options, or leaves them. Below 0: it
+ * must not run. What it gives is ended when the program has, or was not started; what is said then comes as its last error output. */
 struct confiner {
 	int (*hold)(void *data, struct child_options *options, void **ret_held, struct err *err);
-	void (*release)(void *held);
+	void (*started)(void *held);
+	void (*ended)(void *held, struct buf *said);
 	void *data;
 };
 void spawner_set_confiner(struct spawner *s, const struct confiner *confiner); /* copied */
@@ -91,6 +93,7 @@ void child_close_stdin(struct child *c);    /* after what is queued; later write
 size_t child_unsent(const struct child *c); /* bytes queued */
 pid_t child_pid(const struct child *c);
 void *child_data(struct child *c);
+void spawner_check_exits(struct spawner *s); /* waits for children that have ended; their on_exit comes from the loop */
 size_t spawner_active(const struct spawner *s);
 
 /* A group may outlive its child (`sleep 1000 &`): true while members are left. kill ends them and ignores other

@@ -109,6 +109,8 @@ struct child {
 	struct kick kick;
 	struct buf input;
 	size_t input_sent;
+	void *held; /* of the confiner; NULL: nothing */
+	void (*held_ended)(void *held, struct buf *said);
 };
 
 /* child.c: takes the descriptors of fds (-1: none). The process is running; it is killed if it cannot be watched. */
@@ -122,7 +124,6 @@ void spawner_prune(struct spawner *s);                  /* forgets groups and or
 void spawner_group_over(struct spawner *s, pid_t pgid); /* the leader was waited for */
 void spawner_drain(struct spawner *s, int fd);          /* takes fd */
 int spawner_use_sigchld(struct spawner *s, struct err *err);
-void spawner_leave_sigchld(struct spawner *s);
 
 /* child.c */
 void child_check_exit(struct child *c);

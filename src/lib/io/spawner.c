@@ -114,8 +114,6 @@ int spawner_keep_terminal(struct spawner *s, const struct termios *modes, const 
 	return s->prepared ? spawner_new_keeper(s, err) : spawner_prepare(s, err);
 }
 
-/* ---- groups and orphans ---- */
-
 static void forget_group(struct spawner *s, pid_t pgid)
 {
 	pid_list_remove(&s->left, pgid);
@@ -243,8 +241,6 @@ static void end_descendants(struct spawner *s)
 	pid_list_release(&killed);
 }
 
-/* ---- abandoned pipes ---- */
-
 static void drain_close(struct drain *d)
 {
 	list_remove(d);
@@ -278,17 +274,17 @@ void spawner_drain(struct spawner *s, int fd)
 	uv_unref((uv_handle_t *)&d->poll); /* an orphan's pipe must not keep the loop alive */
 }
 
-/* ---- SIGCHLD, where there is no pidfd ---- */
+void spawner_check_exits(struct spawner *s)
+{
+	for (struct child *c = s->children, *next; c; c = next) {
+		next = c->next;
+		child_check_exit(c);
+	}
+}
 
 static void on_sigchld(uv_signal_t *handle, int signum)
 {
-	const struct spawner *s = handle->data;
-
-	for (struct child *c = s->children, *next; c; c = next) {
-		next = c->next;
-		if (c->by_signal)
-			child_check_exit(c);
-	}
+	spawner_check_exits(handle->data);
 }
 
 int spawner_use_sigchld(struct spawner *s, struct err *err)
@@ -308,12 +304,6 @@ int spawner_use_sigchld(struct spawner *s, struct err *err)
 	s->sigchld_users++;
 	(void)raise(SIGCHLD); /* a child that ended before this is seen too */
 	return 0;
-}
-
-void spawner_leave_sigchld(struct spawner *s)
-{
-	if (--s->sigchld_users == 0)
-		(void)uv_signal_stop(s->sigchld);
 }
 
 void spawner_free(struct spawner *s)

@@ -5,8 +5,6 @@
 #include "lib/json/json_int.h"
 #include "lib/base/utf8.h"
 
-/* ---- walking the nodes ------------------------------------------------------------------------------------------- */
-
 const struct json *json_get_str(const struct json *object, struct str key)
 {
 	const struct json *found = NULL;
@@ -18,7 +16,7 @@ const struct json *json_get_str(const struct json *object, struct str key)
 	return found;
 }
 
-/* ---- numbers: text until a value is needed ----------------------------------------------------------------------- */
+/* Numbers: text until a value is needed. */
 
 /* Whole numbers are found exactly, without a detour over double: 1.0 and 25e2 are whole, as JSON Schema has it. */
 
@@ -152,8 +150,6 @@ double json_double(const struct json *v)
 	 * nothing to free. */
 	return strtod_l(text, NULL, newlocale(LC_ALL_MASK, "C", (locale_t)0));
 }
-
-/* ---- the values of strings --------------------------------------------------------------------------------------- */
 
 /* The parser has checked every escape, so nothing here can fail. A decoded text is never longer than its escaped form. */
 
@@ -289,8 +285,6 @@ bool json_str_eq(const struct json *v, struct str s)
 	}
 	return !s.n;
 }
-
-/* ---- equality of values, not of texts ---------------------------------------------------------------------------- */
 
 static bool equal_numbers(const struct json *a, const struct json *b)
 {

@@ -9,6 +9,7 @@
  *                        INSIDE --'}' ']'--> AFTER --'}' ']'--> AFTER
  *                                            AFTER --no container open--> DONE */
 #include "lib/json/json.h"
+#include <ctype.h>
 #include "lib/base/utf8.h"
 #include "lib/json/json_int.h"
 
@@ -104,11 +105,6 @@ static enum step read_word(struct parse *p, const char *word, size_t n, enum jso
 	return AFTER;
 }
 
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 /* The byte behind the escape at p, or NULL if it is none. */
 static const char *escape_end(const char *p, const char *end)
 {
@@ -116,8 +112,9 @@ static const char *escape_end(const char *p, const char *end)
 		return NULL;
 	if (p[1] != 'u')
 		return json_escapes[(unsigned char)p[1]] ? p + 2 : NULL;
-	if (end - p < 6 || !is_hex(p[2]) || !is_hex(p[3]) || !is_hex(p[4]) || !is_hex(p[5]))
-		return NULL;
+	for (int i = 2; i < 6; i++)
+		if (i >= end - p || !isxdigit((unsigned char)p[i]))
+			return NULL;
 	return p + 6;
 }
 

@@ -354,8 +354,6 @@ int json_schema_check(const struct json *schema, const struct json *value, struc
 	return rc;
 }
 
-/* ---- whether a value is a schema at all -------------------------------------------------------------------------- */
-
 enum { NESTING_MAX = 128 };
 
 enum form {

@@ -71,6 +71,23 @@ void json_put_raw(struct json_out *w, struct str json)
 	buf_append(w->buf, json);
 }
 
+void json_put_members(struct json_out *w, const struct json *object, const char *const *except,
+		      const struct json *replaced)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
+		struct str key = json_str(m.key, &a);
+		bool named = json_get_str(replaced, key) != NULL;
+		for (size_t i = 0; except && except[i] && !named; i++)
+			named = str_is(key, except[i]);
+		if (named)
+			continue;
+		json_key_str(w, key);
+		json_put_raw(w, json_raw(m.value));
+	}
+}
+
 void json_put_cstr(struct json_out *w, const char *s)
 {
 	if (s)

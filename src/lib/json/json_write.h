@@ -90,6 +90,11 @@ static inline void json_kcstr_if(struct json_out *w, const char *key, const char
 		json_kcstr(w, key, s);
 }
 
+/* The members of an object, but those that the list except (NULL behind the last) or the object replaced names; both may be NULL. */
+struct json;
+void json_put_members(struct json_out *w, const struct json *object, const char *const *except,
+		      const struct json *replaced);
+
 /* Writes a template: an object or array, or a part of one, with conversions that the compiler checks as those of printf.
  *   '%s' '%.*s'               a string; null for NULL
  *   %s %.*s                   a complete value, trusted to be valid; null for NULL or an empty one

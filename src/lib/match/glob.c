@@ -297,8 +297,6 @@ struct str glob_static_prefix(struct str pattern)
 	return (struct str){ pattern.p, n };
 }
 
-/* ---- wildcards ---- */
-
 static bool is_escape(struct str pattern, size_t at)
 {
 	return pattern.p[at] == '\\' && at + 1 < pattern.n && (pattern.p[at + 1] == '*' || pattern.p[at + 1] == '\\');

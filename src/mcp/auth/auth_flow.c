@@ -11,8 +11,6 @@
 
 enum { CONSENT_MS = 5 * 60 * 1000 };
 
-/* ---- for all states ---- */
-
 /* The only assignment of state. */
 enum auth_step auth_flow_enter(struct auth_flow *f, enum auth_state state)
 {
@@ -40,8 +38,6 @@ const char *auth_flow_redirect_uri(struct auth_flow *f)
 {
 	return arena_printf(&f->arena, "http://localhost:%u/callback", oauth_callback_port(f->callback));
 }
-
-/* ---- CLIENT ---- */
 
 /* The configured client id. False: none, or not valid for this server. */
 static bool use_configured_client(struct auth_flow *f)
@@ -136,8 +132,6 @@ static int auth_step_client(struct auth_flow *f)
 	return auth_flow_enter(f, f->kind == AUTH_ASSERTION ? AUTH_IDENTITY : AUTH_GRANT);
 }
 
-/* ---- REGISTER ---- */
-
 static int auth_step_register(struct auth_flow *f)
 {
 	AUTO_BUF struct buf body = { 0 };
@@ -155,8 +149,6 @@ static int auth_step_register(struct auth_flow *f)
 							    .body = buf_str(&body) });
 		return AUTH_WAIT;
 	}
-	if (!oauth_fetch_over(f->fetch))
-		return AUTH_WAIT;
 	int rc = oauth_fetch_answer(f->fetch, &status, &answer, &f->err);
 	if (rc == 0 && (status < 200 || status > 299))
 		rc = err_set(&f->err, ERR_DENIED, "status %d", status);
@@ -168,7 +160,7 @@ static int auth_step_register(struct auth_flow *f)
 	return auth_flow_enter(f, AUTH_CONSENT);
 }
 
-/* ---- CONSENT: the user signs in with a browser, which then loads our redirect URI ---- */
+/* CONSENT: the user signs in with a browser, which then loads our redirect URI. */
 
 static int consent_start(struct auth_flow *f)
 {
@@ -234,8 +226,6 @@ static int auth_step_consent(struct auth_flow *f)
 	return auth_flow_enter(f, AUTH_GRANT);
 }
 
-/* ---- the flow ---- */
-
 static int (*const steps[AUTH_END])(struct auth_flow *) = {
 	[AUTH_RENEW] = auth_step_renew,       [AUTH_RESOURCE] = auth_step_resource, [AUTH_ISSUER] = auth_step_issuer,
 	[AUTH_CLIENT] = auth_step_client,     [AUTH_REGISTER] = auth_step_register, [AUTH_CONSENT] = auth_step_consent,
@@ -248,7 +238,8 @@ static void on_flow_kick(struct kick *kick)
 	struct auth_end end = { 0 };
 
 	while (f->state != AUTH_END) {
-		int rc = steps[f->state](f);
+		bool fetches = f->fetch && !oauth_fetch_over(f->fetch) && f->state != AUTH_CONSENT;
+		int rc = fetches ? AUTH_WAIT : steps[f->state](f);
 		if (rc == AUTH_WAIT)
 			return;
 		if (rc < 0)

@@ -33,8 +33,9 @@ struct auth_end {
 };
 typedef void auth_flow_fn(void *data, const struct auth_end *end);
 
-/* ---- what the states share. A step looks at the facts and starts something or takes its result. It returns an enum
- * auth_step, or a negative error kind: the flow ends with err. At most one fetch exists at a time. ---- */
+/* What the states share. A step looks at the facts and starts something or takes its result. It returns an enum
+ * auth_step, or a negative error kind: the flow ends with err. At most one fetch exists at a time; it is over when a step runs, but
+ * that of CONSENT. */
 
 enum auth_state {
 	AUTH_RENEW,
@@ -87,7 +88,7 @@ struct auth_flow {
 	struct err err;
 };
 
-/* ---- for steps (auth_flow.c) ---- */
+/* For steps (auth_flow.c). */
 
 enum auth_step auth_flow_enter(struct auth_flow *f,
 			       enum auth_state state); /* ends the fetch and everything borrowed from it */
@@ -100,10 +101,8 @@ int auth_step_grant(struct auth_flow *f);    /* oauth_token.c */
 int auth_step_resource(struct auth_flow *f); /* oauth_discovery.c */
 int auth_step_issuer(struct auth_flow *f);   /* oauth_discovery.c */
 
-/* ---- oauth_callback.c: the redirect URI on this machine, http://localhost:PORT/callback. It accepts one answer, the one
+/* oauth_callback.c: the redirect URI on this machine, http://localhost:PORT/callback. It accepts one answer, the one
  * with our state; all other requests get a page without effect. */
-
-struct oauth_callback;
 
 /* NULL: not given */
 struct oauth_reply {

@@ -41,8 +41,6 @@ static const char page_refused[] = PAGE("200 OK", "Not signed in", "Access was r
 static const char page_unexpected[] =
 	PAGE("400 Bad Request", "Unexpected request", "cadre does not expect this request.");
 
-/* ---- closing ---- */
-
 static void drop_handle(struct oauth_callback *c)
 {
 	if (--c->handles)
@@ -86,8 +84,6 @@ void oauth_callback_close(struct oauth_callback *c)
 		if (!v->answered)
 			conn_close(v);
 }
-
-/* ---- one connection ---- */
 
 static void on_written(uv_write_t *write, int status)
 {
@@ -164,8 +160,6 @@ static void on_connection(uv_stream_t *server, int status)
 	    uv_read_start((uv_stream_t *)&v->tcp, on_room, on_bytes) < 0)
 		conn_close(v);
 }
-
-/* ---- opening ---- */
 
 int oauth_callback_open(struct loop *loop, unsigned port, const char *state, void (*notify)(void *data), void *data,
 			struct oauth_callback **ret_callback, struct err *err)

@@ -11,26 +11,7 @@
 #include "lib/json/json_write.h"
 #include "mcp/auth/oauth_http.h"
 
-/* ---- PKCE ---- */
-
 enum { SECRET_BYTES = 32, DIGEST_BYTES = 32 };
-
-/* Without padding. */
-static void oauth_base64url(struct buf *out, const void *p, size_t n)
-{
-	size_t from = out->n;
-
-	base64_add(out, (struct str){ p, n });
-	while (out->n > from && out->p[out->n - 1] == '=')
-		out->n--;
-	out->p[out->n] = '\0';
-	for (size_t i = from; i < out->n; i++) {
-		if (out->p[i] == '+')
-			out->p[i] = '-';
-		else if (out->p[i] == '/')
-			out->p[i] = '_';
-	}
-}
 
 char *oauth_secret(struct arena *arena)
 {
@@ -39,7 +20,7 @@ char *oauth_secret(struct arena *arena)
 
 	if (RAND_bytes(bytes, sizeof bytes) != 1)
 		abort(); /* there is no safe way to continue without randomness */
-	oauth_base64url(&text, bytes, sizeof bytes);
+	base64url_add(&text, (struct str){ (const char *)bytes, sizeof bytes });
 	return arena_dup(arena, text.p, text.n);
 }
 
@@ -50,11 +31,11 @@ char *oauth_pkce_challenge(struct arena *arena, const char *secret)
 
 	if (EVP_Digest(secret, strlen(secret), digest, NULL, EVP_sha256(), NULL) != 1)
 		base_oom(0);
-	oauth_base64url(&text, digest, sizeof digest);
+	base64url_add(&text, (struct str){ (const char *)digest, sizeof digest });
 	return arena_dup(arena, text.p, text.n);
 }
 
-/* ---- client assertions: HEAD.CLAIMS.SIGNATURE, each base64url (RFC 7515) ---- */
+/* Client assertions: HEAD.CLAIMS.SIGNATURE, each base64url (RFC 7515). */
 
 enum { JWT_LIFE_S = 300, P256_BITS = 256, P256_NUMBER_BYTES = 32 };
 
@@ -91,19 +72,17 @@ static bool jwt_sign(struct buf *out, EVP_PKEY *key, struct str text)
 		if (!pair || BN_bn2binpad(ECDSA_SIG_get0_r(pair), numbers, P256_NUMBER_BYTES) < 0 ||
 		    BN_bn2binpad(ECDSA_SIG_get0_s(pair), numbers + P256_NUMBER_BYTES, P256_NUMBER_BYTES) < 0)
 			return false;
-		oauth_base64url(out, numbers, sizeof numbers);
+		base64url_add(out, (struct str){ (const char *)numbers, sizeof numbers });
 		return true;
 	}
-	oauth_base64url(out, signature, n);
+	base64url_add(out, (struct str){ (const char *)signature, n });
 	return true;
 }
 
 int oauth_jwt_client(struct arena *arena, const char *private_key, const char *client_id, const char *audience,
 		     const char **ret_jwt, struct err *err)
 {
-	AUTO_BUF struct buf jwt = { 0 };
-	AUTO_BUF struct buf json = { 0 };
-	AUTO_BUF struct buf signature = { 0 };
+	AUTO_BUF struct buf jwt = { 0 }, json = { 0 }, signature = { 0 };
 	char id[UUID_LEN + 1];
 	int64_t now_s = id_wall_ms() / 1000;
 	char no_password[] = ""; /* NULL would ask for one at the terminal */
@@ -120,20 +99,18 @@ int oauth_jwt_client(struct arena *arena, const char *private_key, const char *c
 		return err_set(err, ERR_USAGE,
 			       "the client's private key is not a PEM of an RSA key or an elliptic key on P-256");
 	buf_addf(&json, "{\"alg\":\"%s\",\"typ\":\"JWT\"}", alg);
-	oauth_base64url(&jwt, json.p, json.n);
+	base64url_add(&jwt, buf_str(&json));
 	buf_addch(&jwt, '.');
 	buf_clear(&json);
 	id_uuid(id);
 	json_addf(&json, "{iss:'%s', sub:'%s', aud:'%s', jti:'%s', iat:%lld, exp:%lld}", client_id, client_id, audience,
 		  id, (long long)now_s, (long long)(now_s + JWT_LIFE_S));
-	oauth_base64url(&jwt, json.p, json.n);
+	base64url_add(&jwt, buf_str(&json));
 	if (!jwt_sign(&signature, key, buf_str(&jwt)))
 		return err_set(err, ERR_IO, "cannot sign with the client's private key");
 	*ret_jwt = arena_printf(arena, "%s.%s", jwt.p, signature.p);
 	return 0;
 }
-
-/* ---- the client ---- */
 
 enum { ANSWER_BYTES = 256 << 10, ANSWER_DEPTH = 32 };
 
@@ -175,8 +152,7 @@ int oauth_client_prove(const struct oauth_client *client, const char *issuer, st
 	*ret_header = NULL;
 	if (client->method == OAUTH_BASIC && client->secret) {
 		/* Both parts are encoded as in a form before they are put together (RFC 6749, 2.3.1). */
-		AUTO_BUF struct buf pair = { 0 };
-		AUTO_BUF struct buf header = { 0 };
+		AUTO_BUF struct buf pair = { 0 }, header = { 0 };
 		percent_encode(&pair, str_from(client->id), "");
 		buf_addch(&pair, ':');
 		percent_encode(&pair, str_from(client->secret), "");
@@ -197,8 +173,6 @@ int oauth_client_prove(const struct oauth_client *client, const char *issuer, st
 	return rc;
 }
 
-/* ---- registration ---- */
-
 void oauth_register_write(struct buf *out, const char *redirect, unsigned methods, const char *scope)
 {
 	struct json_out w = json_out(out);
@@ -208,8 +182,7 @@ void oauth_register_write(struct buf *out, const char *redirect, unsigned method
 									  : OAUTH_POST;
 
 	json_putf(&w, "{client_name:'cadre', application_type:'native', redirect_uris:['%s']", redirect);
-	json_kraw(&w, "grant_types", STR("[\"authorization_code\",\"refresh_token\"]"));
-	json_kraw(&w, "response_types", STR("[\"code\"]"));
+	json_putf(&w, "grant_types:['authorization_code', 'refresh_token'], response_types:['code']");
 	json_putf(&w, "token_endpoint_auth_method:'%s', scope?:'%s'}", oauth_method_words[method], scope);
 }
 

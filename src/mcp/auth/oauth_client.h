@@ -5,12 +5,12 @@
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
 
-/* ---- secrets and their challenges (RFC 7636, S256) ---- */
+/* Secrets and their challenges (RFC 7636, S256). */
 
 char *oauth_secret(struct arena *arena);                             /* 43 random characters */
 char *oauth_pkce_challenge(struct arena *arena, const char *secret); /* its SHA-256, base64url */
 
-/* ---- the client ---- */
+/* The client. */
 
 /* In order of preference for a client with a secret */
 enum oauth_method { OAUTH_BASIC, OAUTH_POST, OAUTH_NONE, OAUTH_KEY };
@@ -39,7 +39,7 @@ void oauth_register_write(struct buf *out, const char *redirect, unsigned method
 int oauth_register_read(struct arena *arena, struct str answer, unsigned methods, struct oauth_client *ret_client,
 			struct err *err);
 
-/* ---- a signed statement of a client about itself (RFC 7523) ---- */
+/* A signed statement of a client about itself (RFC 7523). */
 
 /* private_key is PEM: an elliptic key on P-256 signs with ES256, an RSA key with RS256. Valid for five minutes, once,
  * for the audience. *ret_jwt is in the arena. */

@@ -7,7 +7,7 @@
 #include "mcp/auth/auth_flow.h"
 #include "mcp/auth/oauth_http.h"
 
-/* ---- WWW-Authenticate: SCHEME name=value, name="value", SCHEME ... A word is a scheme if no '=' follows it ---- */
+/* WWW-Authenticate: SCHEME name=value, name="value", SCHEME ... A word is a scheme if no '=' follows it. */
 
 struct challenge_reader {
 	struct str rest;
@@ -100,8 +100,6 @@ struct oauth_challenge oauth_challenge_read(struct arena *arena, struct str head
 
 enum { DOCUMENT_DEPTH = 32, SCOPES_LIMIT_BYTES = 8 << 10 };
 
-/* ---- candidates ---- */
-
 static void add_candidate(struct oauth_candidates *candidates, const char *url)
 {
 	for (size_t i = 0; i < candidates->count; i++)
@@ -151,8 +149,6 @@ int oauth_issuer_candidates(struct arena *arena, const char *issuer, struct oaut
 	add_candidate(ret_candidates, arena_printf(arena, "%s%s/.well-known/openid-configuration", url.origin, path));
 	return 0;
 }
-
-/* ---- documents ---- */
 
 static int parse_document(struct json_reader *reader, struct str document, const struct json **ret_root,
 			  struct err *err)
@@ -274,8 +270,6 @@ int oauth_issuer_read(struct arena *arena, struct str document, const char *issu
 	return rc;
 }
 
-/* ---- RESOURCE and ISSUER ---- */
-
 /* AUTH_AGAIN: there is none left. */
 static int fetch_next_candidate(struct auth_flow *f, const char *what)
 {
@@ -326,8 +320,6 @@ int auth_step_resource(struct auth_flow *f)
 		if (rc < 0)
 			return rc;
 	} else {
-		if (!oauth_fetch_over(f->fetch))
-			return AUTH_WAIT;
 		rc = take_document(f, &document);
 		if (rc < 0 && rc != -ERR_PARSE)
 			return rc;
@@ -356,8 +348,6 @@ int auth_step_issuer(struct auth_flow *f)
 	int rc;
 
 	if (f->fetch) {
-		if (!oauth_fetch_over(f->fetch))
-			return AUTH_WAIT;
 		rc = take_document(f, &document);
 		if (rc < 0 && rc != -ERR_PARSE)
 			return rc;

@@ -6,8 +6,6 @@
 #include "lib/base/base64.h"
 #include "lib/io/url.h"
 
-/* ---- URLs ---- */
-
 enum { LOOPBACK_NET = 127 };
 
 int oauth_url_parse(struct arena *arena, const char *text, struct oauth_url *ret_url, struct err *err)
@@ -21,10 +19,7 @@ int oauth_url_parse(struct arena *arena, const char *text, struct oauth_url *ret
 		return err_set(err, ERR_USAGE, "a URL with a user name");
 	if (u.has_fragment)
 		return err_set(err, ERR_USAGE, "a URL with a fragment");
-	char *host = arena_strdup(arena, u.host);
-	for (char *c = host; *c; c++)
-		if (*c >= 'A' && *c <= 'Z')
-			*c |= 0x20;
+	const char *host = arena_lower(arena, str_from(u.host)).p;
 	*ret_url = (struct oauth_url){
 		.origin = arena_printf(arena, "%s://%s%s%s", u.scheme, host, u.usual_port ? "" : ":",
 				       u.usual_port ? "" : u.port),
@@ -73,8 +68,6 @@ bool oauth_url_covers(const char *resource, const char *url)
 	return !strncmp(inner.path, outer.path, n) && (inner.path[n] == '\0' || inner.path[n] == '/');
 }
 
-/* ---- forms ---- */
-
 void oauth_form_add(struct buf *out, const char *name, const char *value)
 {
 	if (!value)
@@ -109,8 +102,6 @@ const char *oauth_form_get(struct arena *arena, struct str form, const char *nam
 	}
 	return NULL;
 }
-
-/* ---- requests ---- */
 
 enum { LIMIT_MS = 30 * 1000, STALL_MS = 15 * 1000, ANSWER_BYTES = 256 << 10, HOPS = 5, HEADERS = 4 };
 

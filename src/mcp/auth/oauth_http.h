@@ -5,7 +5,7 @@
 #include "lib/base/buf.h"
 #include "lib/io/http.h"
 
-/* ---- addresses ---- */
+/* Addresses. */
 
 struct oauth_url {
 	const char *origin; /* scheme, host in lower case, and the port if it is not the scheme's own */
@@ -21,14 +21,14 @@ bool oauth_same_origin(const char *a, const char *b);
 /* Whether the resource is the url or a parent of it: same origin, and a path prefix of whole components. */
 bool oauth_url_covers(const char *resource, const char *url);
 
-/* ---- queries and form bodies: a=b&c=d, percent-encoded ---- */
+/* Queries and form bodies: a=b&c=d, percent-encoded. */
 
 /* Appends name=value, with a '&' before it unless out is empty or ends with '?'. A value of NULL: nothing. */
 void oauth_form_add(struct buf *out, const char *name, const char *value);
 /* The first value of the name, decoded; NULL: missing, or contains a NUL. */
 const char *oauth_form_get(struct arena *arena, struct str form, const char *name);
 
-/* ---- one request ---- */
+/* One request. */
 
 struct oauth_fetch;
 

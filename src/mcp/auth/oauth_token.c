@@ -16,7 +16,7 @@
 #include "mcp/auth/oauth_client.h"
 #include "mcp/servers/server.h"
 
-/* ---- scopes: they are short, so they stay text ---- */
+/* Scopes: they are short, so they stay text. */
 
 /* The next scope; false at the end. */
 static bool next_scope(struct str *rest, struct str *ret_one)
@@ -82,8 +82,6 @@ const char *oauth_scope_without(struct arena *arena, const char *scopes, struct 
 	add_scopes(&text, scopes, one);
 	return text.n ? arena_dup(arena, text.p, text.n) : NULL;
 }
-
-/* ---- answers of a token endpoint ---- */
 
 enum {
 	ANSWER_BYTES = 256 << 10,
@@ -202,8 +200,6 @@ static int post_token_form(struct auth_flow *f, const struct oauth_grant *g, str
 	return AUTH_WAIT;
 }
 
-/* ---- RENEW ---- */
-
 /* Another process may have renewed the token, or the user has signed in there: takes over its token. */
 static bool take_from_store(struct auth_flow *f)
 {
@@ -243,8 +239,6 @@ int auth_step_renew(struct auth_flow *f)
 		rc = oauth_url_check(f->had->token_url, f->loopback_allowed, "token_endpoint", &f->err);
 		return rc < 0 ? rc : post_token_form(f, f->had, &form);
 	}
-	if (!oauth_fetch_over(f->fetch))
-		return AUTH_WAIT;
 	rc = oauth_fetch_answer(f->fetch, &status, &answer, &f->err);
 	if (rc < 0)
 		return rc;
@@ -269,8 +263,6 @@ int auth_step_renew(struct auth_flow *f)
 	f->renewed = true;
 	return auth_flow_enter(f, AUTH_END);
 }
-
-/* ---- IDENTITY ---- */
 
 /* The identity provider issues an assertion for the token endpoint. */
 int auth_step_identity(struct auth_flow *f)
@@ -299,8 +291,6 @@ int auth_step_identity(struct auth_flow *f)
 					   .url = o->idp_token_url, .body_type = form_type, .body = buf_str(&form) });
 		return AUTH_WAIT;
 	}
-	if (!oauth_fetch_over(f->fetch))
-		return AUTH_WAIT;
 	rc = oauth_fetch_answer(f->fetch, &status, &answer, &f->err);
 	if (rc == 0)
 		rc = read_answer(&f->arena, status, answer, &reader, &root, NULL, &f->err);
@@ -309,8 +299,6 @@ int auth_step_identity(struct auth_flow *f)
 	f->code = json_cstr(json_get(root, "access_token"), &f->arena);
 	return auth_flow_enter(f, AUTH_GRANT);
 }
-
-/* ---- GRANT ---- */
 
 int auth_step_grant(struct auth_flow *f)
 {
@@ -336,8 +324,6 @@ int auth_step_grant(struct auth_flow *f)
 		}
 		return post_token_form(f, &f->grant, &form);
 	}
-	if (!oauth_fetch_over(f->fetch))
-		return AUTH_WAIT;
 	int rc = oauth_fetch_answer(f->fetch, &status, &answer, &f->err);
 	if (rc == 0)
 		rc = oauth_token_read(&f->arena, status, answer, f->grant.scope, NULL, &f->grant.token, &refused,
@@ -370,8 +356,6 @@ const char *oauth_store_key(struct arena *arena, const struct mcp_server *server
 		json_add_quoted(&all, str_from(parts[i] ? parts[i] : ""));
 	return arena_printf(arena, "%s %.16s", server->url, oauth_pkce_challenge(arena, all.p));
 }
-
-/* ---- reading ---- */
 
 struct token_file {
 	struct buf bytes;
@@ -442,19 +426,6 @@ int oauth_store_get(const char *file, const char *key, struct oauth_grant **ret_
 	return 0;
 }
 
-/* ---- writing ---- */
-
-/* Copies all members but one. */
-static void put_others(struct json_out *w, const struct json *object, const char *except, struct arena *arena)
-{
-	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
-		if (json_str_is(m.key, except))
-			continue;
-		json_key_str(w, json_str(m.key, arena));
-		json_put_raw(w, json_raw(m.value));
-	}
-}
-
 static int oauth_store_write(const char *file, const char *key, const char *url, const struct oauth_grant *grant,
 			     unsigned wait_ms, struct err *err)
 {
@@ -480,9 +451,9 @@ static int oauth_store_write(const char *file, const char *key, const char *url,
 	if (fd < 0 || fchmod(fd, OWNER_ONLY) < 0)
 		return err_set(err, ERR_IO, "cannot make %s private: %m", file);
 	json_open(&w, '{');
-	put_others(&w, t.root, "servers", &arena);
+	json_put_members(&w, t.root, (const char *const[]){ "servers", NULL }, NULL);
 	json_kopen(&w, "servers", '{');
-	put_others(&w, json_get(t.root, "servers"), key, &arena);
+	json_put_members(&w, json_get(t.root, "servers"), (const char *const[]){ key, NULL }, NULL);
 	json_key(&w, key);
 	json_putf(&w,
 		  "{url:'%s', issuer?:'%s', token_url?:'%s', resource?:'%s', scope?:'%s', client:{id:'%s', "

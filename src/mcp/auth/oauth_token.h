@@ -4,7 +4,7 @@
 #include "lib/base/arena.h"
 #include "mcp/auth/oauth_client.h"
 
-/* ---- sets of scopes, written with spaces between them. NULL is the empty set. ---- */
+/* Sets of scopes, written with spaces between them. NULL is the empty set. */
 
 bool oauth_scope_has(const char *scopes, struct str one);
 bool oauth_scope_covers(const char *scopes, const char *wanted); /* all of wanted are in scopes */
@@ -12,7 +12,7 @@ bool oauth_scope_covers(const char *scopes, const char *wanted); /* all of wante
 const char *oauth_scope_union(struct arena *arena, const char *a, const char *b);
 const char *oauth_scope_without(struct arena *arena, const char *scopes, struct str one); /* NULL: empty */
 
-/* ---- tokens and grants ---- */
+/* Tokens and grants. */
 
 struct oauth_token {
 	const char *access;  /* NULL: none, only the client is known */

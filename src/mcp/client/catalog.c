@@ -5,7 +5,7 @@
 #include "lib/json/json_write.h"
 #include "mcp/client/client_int.h"
 
-/* ---- input schemas as the API takes them: an object at the root, no anyOf, oneOf or allOf there.
+/* Input schemas as the API takes them: an object at the root, no anyOf, oneOf or allOf there.
  *
  * Alternatives are flattened: their properties are merged (a property with different schemas gets an anyOf of them). A
  * property is required if the root, an allOf, or all alternatives of an anyOf or oneOf require it. The result allows at
@@ -105,9 +105,8 @@ static void add_alternatives(struct flat_schema *f, const char *combiner)
 
 static void write_flat(struct buf *out, const struct flat_schema *f)
 {
-	static const char *const rewritten[] = {
-		"type", "properties", "required", "anyOf", "oneOf", "allOf", "$schema"
-	};
+	static const char *const rewritten[] = { "type",  "properties", "required", "anyOf",
+						 "oneOf", "allOf",      "$schema",  NULL };
 	struct json_out w = json_out(out);
 
 	json_putf(&w, "{type:'object', properties:{");
@@ -130,15 +129,7 @@ static void write_flat(struct buf *out, const struct flat_schema *f)
 			json_put_str(&w, (struct str){ e->key, e->key_len });
 		json_close(&w);
 	}
-	for (struct json_member m = json_members(f->root); m.key; m = json_member_next(f->root, m)) {
-		size_t i = 0;
-		while (i < COUNT_OF(rewritten) && !json_str_is(m.key, rewritten[i]))
-			i++;
-		if (i < COUNT_OF(rewritten))
-			continue;
-		json_key_str(&w, json_str(m.key, f->arena));
-		json_put_raw(&w, json_raw(m.value));
-	}
+	json_put_members(&w, f->root, rewritten, NULL);
 	json_close(&w);
 }
 
@@ -165,8 +156,6 @@ const char *mcp_schema_flat(const struct json *schema, struct arena *arena)
 	map_release(&f.required);
 	return arena_dup(arena, out.p, out.n);
 }
-
-/* ---- catalogs ---- */
 
 void mcp_catalog_unref(struct mcp_catalog *c)
 {

@@ -13,8 +13,6 @@
 #include "mcp/client/client.h"
 #include "mcp/client/client_int.h"
 
-/* ---- connecting ---- */
-
 enum {
 	HELD_MS = 60000,    /* a connection that lasts this long resets the count of failures */
 	SESSION_MS = 1000,  /* a session that expires after this is renewed at once */
@@ -207,8 +205,6 @@ static void client_disconnected(struct mcp_client *c)
 	mcp_client_set_phase(c, MCP_PHASE_WAIT);
 	timer_start(c->loop, &c->timer, delay_ms);
 }
-
-/* ---- states, closing, and the interface ---- */
 
 enum { CONNECT_MS = 30000, CALL_MS = 100000000, LOG_LINE = 4096 };
 

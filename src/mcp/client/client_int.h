@@ -3,7 +3,7 @@
 #pragma once
 #include "mcp/client/client.h"
 
-/* ---- rpc.c: messages and open requests of one client --------------------------------------------------------------- */
+/* rpc.c: messages and open requests of one client. */
 
 /* A request before the connection is ready waits for it. One that the server certainly has not processed is sent again,
  * with a new id: its session expired, or the user had to visit a URL first. Every request ends exactly once: with the
@@ -61,7 +61,7 @@ void mcp_rpc_returned(struct mcp_rpc *rpc, int64_t id);
 /* notifications/progress: restarts the idle timeout of the request with this token. */
 void mcp_rpc_progress(struct mcp_rpc *rpc, const struct json *params);
 
-/* ---- the connection ------------------------------------------------------------------------------------------------ */
+/* The connection. */
 
 #define MCP_PHASES(X)                                             \
 	X(NEW)       /* not started */                            \

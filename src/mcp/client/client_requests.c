@@ -9,8 +9,6 @@
 #include "mcp/client/client_int.h"
 #include "lib/base/list.h"
 
-/* ---- elicitation ---- */
-
 enum { OPEN_LIMIT = 100 };
 
 struct elicitation {
@@ -80,8 +78,7 @@ static void elicitation_start(struct mcp_client *c, struct str id, const struct 
 static void put_accepted(struct json_out *w, struct str schema_text, struct str content_text)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	AUTO_JSON struct json_reader schema_reader = { 0 };
-	AUTO_JSON struct json_reader content_reader = { 0 };
+	AUTO_JSON struct json_reader schema_reader = { 0 }, content_reader = { 0 };
 	const struct json *schema = NULL;
 	const struct json *content = NULL;
 
@@ -90,10 +87,7 @@ static void put_accepted(struct json_out *w, struct str schema_text, struct str 
 		(void)json_parse(&content_reader, content_text.p, content_text.n, &content, NULL);
 	const struct json *properties = json_get(schema, "properties");
 	json_kopen(w, "content", '{');
-	for (struct json_member m = json_members(content); m.key; m = json_member_next(content, m)) {
-		json_key_str(w, json_str(m.key, &a));
-		json_put_raw(w, json_raw(m.value));
-	}
+	json_put_members(w, content, NULL, NULL);
 	for (struct json_member m = json_members(properties); m.key; m = json_member_next(properties, m)) {
 		struct str name = json_str(m.key, &a);
 		const struct json *value = json_get(m.value, "default");
@@ -173,8 +167,6 @@ void mcp_elicitations_drop(struct mcp_client *c)
 	while (c->elicitations)
 		elicitation_drop(c->elicitations);
 }
-
-/* ---- requests and notifications ---- */
 
 enum { METHOD_NOT_FOUND = -32601 };
 

@@ -26,8 +26,6 @@ struct mcp_conn {
 	struct mcp_toolset *toolsets;  /* references: the present catalog's tools, one for each server name */
 };
 
-/* ---- connections ---- */
-
 enum { GRACE_MS = 2000, PROCESS_SLOTS = 3, REMOTE_SLOTS = 20 };
 
 struct lane {
@@ -249,8 +247,6 @@ void mcp_pool_free(struct mcp_pool *p)
 	free(p);
 }
 
-/* ---- leases ---- */
-
 static void on_lease_kick(struct kick *kick)
 {
 	struct mcp_lease *l = CONTAINER_OF(kick, struct mcp_lease, kick);
@@ -369,7 +365,7 @@ void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set)
 		tool_set_add(set, &b->tools[i]);
 }
 
-/* ---- selections: each kick ends with the one callback it is for, so that the callback may free the selection ---- */
+/* Selections: each kick ends with the one callback it is for, so that the callback may free the selection. */
 
 static void on_wait_timeout(struct timer *timer)
 {
@@ -427,19 +423,14 @@ void mcp_selection_free(struct mcp_selection *s)
 	free(s);
 }
 
-static struct mcp_lease *find_exact(const struct mcp_selection *s, struct str name)
+struct mcp_lease *mcp_selection_find(const struct mcp_selection *s, struct str name)
 {
+	struct mcp_lease *found = NULL;
+	AUTO_BUF struct buf wanted = { 0 };
+
 	for (size_t i = 0; i < s->count; i++)
 		if (str_is(name, s->leases[i]->server->name))
 			return s->leases[i];
-	return NULL;
-}
-
-struct mcp_lease *mcp_selection_find(const struct mcp_selection *s, struct str name)
-{
-	struct mcp_lease *found = find_exact(s, name);
-	AUTO_BUF struct buf wanted = { 0 };
-
 	mcp_name_add(&wanted, name, STR(""));
 	for (size_t i = 0; i < s->count && !found; i++) {
 		AUTO_BUF struct buf have = { 0 };

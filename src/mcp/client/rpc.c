@@ -31,8 +31,6 @@ struct mcp_request {
 	bool over;            /* it was decided */
 };
 
-/* ---- messages out ---- */
-
 /* Limit of unsolicited messages per second; a flood costs only its parsing. */
 enum { UNASKED_LIMIT = 1000, KEEP_NODES = 1 << 16 };
 
@@ -75,8 +73,6 @@ void mcp_rpc_error(struct mcp_rpc *rpc, struct str id, int code, const char *tex
 	json_addf(&b, "{code:%lld, message:'%s'}", (long long)code, text);
 	mcp_rpc_reply(rpc, id, "error", buf_str(&b));
 }
-
-/* ---- requests ---- */
 
 enum { FIRST_SLOTS = 8 };
 
@@ -334,8 +330,6 @@ void mcp_rpc_progress(struct mcp_rpc *rpc, const struct json *params)
 	r->progress(r->data, json_double(json_get(params, "progress")), json_double(json_get(params, "total")),
 		    json_str(json_get(params, "message"), &a));
 }
-
-/* ---- messages in ---- */
 
 enum { METHOD_NOT_FOUND = -32601, URL_ELICITATION_REQUIRED = -32042 };
 

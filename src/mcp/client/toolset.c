@@ -13,8 +13,6 @@
 #include "mcp/client/client_int.h"
 #include "mcp/client/pool.h"
 
-/* ---- files ---- */
-
 enum { FILES_LIMIT = 50 }; /* of one call */
 
 static const struct {
@@ -27,8 +25,6 @@ static const struct {
 	{ "image/webp", "webp" },     { "text/html", "html" },        { "text/plain", "txt" },
 	{ "video/mp4", "mp4" },
 };
-
-/* ---- results ---- */
 
 enum {
 	DEFAULT_TOKENS = 25000,
@@ -173,8 +169,7 @@ static void add_block(struct mapping *m, const struct json *block)
 /* All runs of text become one notice with the path of the file; images stay. */
 static void persist_text(struct mapping *m)
 {
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf notice = { 0 };
+	AUTO_BUF struct buf text = { 0 }, notice = { 0 };
 	struct piece *pieces = xcalloc(m->count + 1, sizeof *pieces);
 	size_t kept = 1;
 
@@ -246,7 +241,7 @@ void mcp_result_finish_resource(struct tool_call *call, const struct json *resul
 	finish_result(&m, 0, false);
 }
 
-/* ---- a call: from the lease of the agent to the server and back ---- */
+/* A call: from the lease of the agent to the server and back. */
 
 /* What a call keeps while it runs, in its arena */
 struct tool_run {
@@ -326,21 +321,7 @@ static void tool_run_cancel(struct tool_call *call)
 		mcp_request_cancel(tool_run->open, "the call was cancelled");
 }
 
-/* ---- definitions ---- */
-
 enum { NAME_LIMIT = 128, DESCRIPTION_LIMIT = 2048 };
-
-static char *write_definition(const char *name, const struct mcp_tool *t, struct arena *a)
-{
-	AUTO_BUF struct buf out = { 0 };
-	AUTO_BUF struct buf description = { 0 };
-	buf_append(&description, utf8_cut(str_from(t->description), DESCRIPTION_LIMIT));
-	if (strlen(t->description) > DESCRIPTION_LIMIT)
-		buf_addstr(&description, " [...]");
-	json_addf(&out, "{name:'%s', description:'%.*s', input_schema:%s}", name, STR_ARG(buf_str(&description)),
-		  t->schema);
-	return arena_dup(a, out.p, out.n);
-}
 
 struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mcp_server *server)
 {
@@ -357,15 +338,20 @@ struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mc
 	b->ctxs = arena_calloc(&b->arena, catalog->tool_count * sizeof *b->ctxs);
 	for (size_t i = 0; i < catalog->tool_count; i++) {
 		const struct mcp_tool *t = &catalog->tools[i];
-		AUTO_BUF struct buf name = { 0 };
+		AUTO_BUF struct buf name = { 0 }, definition = { 0 }, description = { 0 };
 		mcp_name_add(&name, str_from(b->server), str_from(t->name));
 		if (name.n > NAME_LIMIT || map_set(&names, buf_str(&name), b))
 			continue;
+		buf_append(&description, utf8_cut(str_from(t->description), DESCRIPTION_LIMIT));
+		if (strlen(t->description) > DESCRIPTION_LIMIT)
+			buf_addstr(&description, " [...]");
+		json_addf(&definition, "{name:'%s', description:'%.*s', input_schema:%s}", name.p,
+			  STR_ARG(buf_str(&description)), t->schema);
 		struct mcp_tool_ctx *ctx = &b->ctxs[b->count];
 		*ctx = (struct mcp_tool_ctx){ .set = b, .tool = t };
 		b->tools[b->count++] = (struct tool){
 			.name = arena_dup(&b->arena, name.p, name.n),
-			.definition = write_definition(name.p, t, &b->arena),
+			.definition = arena_dup(&b->arena, definition.p, definition.n),
 			/* Annotations of a server grant nothing: a read-only tool may run in parallel, but still needs
 			 * permission. */
 			.flags = TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) |

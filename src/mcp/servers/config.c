@@ -10,8 +10,6 @@
 
 enum { MOST_SERVERS = 1000 }; /* in one file: names are compared with each other */
 
-/* ---- locations ---- */
-
 static void add_location(struct mcp_locations *locations, enum mcp_scope scope, const char *file, const char *folder)
 {
 	locations->list[locations->count++] = (struct mcp_location){ scope, file, folder };
@@ -134,8 +132,6 @@ int mcp_location_set(const struct mcp_location *location, struct str name, struc
 	} while (status == 0 && again);
 	return status;
 }
-
-/* ---- reading ---- */
 
 struct loading {
 	struct mcp_config *config;
@@ -278,8 +274,6 @@ static void read_locations(struct loading *w)
 	}
 }
 
-/* ---- deciding ---- */
-
 /* Whether a list of the settings has the name of the server. An answer of the user is stored with the name and a seal, which is
  * about the whole entry as it was shown. As soon as there is a seal, the name alone approves nothing. */
 struct named {
@@ -326,17 +320,6 @@ static void decide_wishes(struct mcp_config *c, struct mcp_item *item, const str
 			 item->file ? item->file : "plugin", item->line, item->name);
 }
 
-static const char *make_seal(struct arena *a, const struct mcp_item *item)
-{
-	AUTO_BUF struct buf text = { 0 };
-	char digest[SHA256_DIGITS + 1];
-
-	buf_add(&text, item->name, strlen(item->name) + 1);
-	buf_append(&text, item->json);
-	sha256_hex(buf_str(&text), digest);
-	return arena_printf(a, "%s" MCP_SEAL_MARK "%s", item->name, digest);
-}
-
 static void decide_item(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
 {
 	AUTO_BUF struct buf why = { 0 };
@@ -358,7 +341,13 @@ static void decide_item(struct mcp_config *c, struct mcp_item *item, const struc
 	if (item->standing == MCP_REFUSED)
 		return;
 	if (item->scope == MCP_SCOPE_PROJECT) {
-		enabled.seal = item->seal = make_seal(&c->arena, item);
+		AUTO_BUF struct buf sealed = { 0 };
+		char digest[SHA256_DIGITS + 1];
+		buf_add(&sealed, item->name, strlen(item->name) + 1);
+		buf_append(&sealed, item->json);
+		sha256_hex(buf_str(&sealed), digest);
+		item->seal = arena_printf(&c->arena, "%s" MCP_SEAL_MARK "%s", item->name, digest);
+		enabled.seal = item->seal;
 		settings_each(spec->settings, "disabledMcpjsonServers", find_name, &disabled);
 		settings_each(spec->settings, "enabledMcpjsonServers", find_name, &enabled);
 	}
@@ -432,8 +421,6 @@ void mcp_config_answer(struct mcp_config *c, const struct mcp_item *which, bool 
 		if (c->items[i].standing == MCP_COUNTS)
 			decide_shadow(c, &c->items[i]);
 }
-
-/* ---- the configuration ---- */
 
 const char *mcp_standing_word(enum mcp_standing standing)
 {

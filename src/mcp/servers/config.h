@@ -99,7 +99,7 @@ void mcp_config_answer(struct mcp_config *c, const struct mcp_item *which, bool 
 /* Whether a server from another source, such as an agent definition, may be used. -ERR_DENIED gives the reason. */
 int mcp_config_admit(const struct mcp_config *c, const struct mcp_server *server, struct err *err);
 
-/* ---- where the servers of a user and of a project are written ---- */
+/* Where the servers of a user and of a project are written. */
 
 /* An object "mcpServers" in a file */
 struct mcp_location {

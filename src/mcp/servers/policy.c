@@ -6,21 +6,9 @@
 #include "lib/base/arena.h"
 #include "lib/match/glob.h"
 
-/* ---- URL patterns ---- */
-
 struct parts {
 	struct str scheme, authority, path;
 };
-
-static struct str lower_case(struct arena *a, struct str s)
-{
-	char *copy = arena_dup(a, s.p, s.n);
-
-	for (size_t i = 0; i < s.n; i++)
-		if (copy[i] >= 'A' && copy[i] <= 'Z')
-			copy[i] = (char)(copy[i] + 'a' - 'A');
-	return (struct str){ copy, s.n };
-}
 
 /* NULL: no such part. */
 static const char *get_part(CURLU *url, CURLUPart part, unsigned flags, struct arena *a)
@@ -54,8 +42,8 @@ static bool split_url(struct arena *a, const char *url, struct parts *ret)
 		name.n--;
 	const char *authority = arena_printf(a, STR_FMT "%s%s", STR_ARG(name), port ? ":" : "", port ? port : "");
 	*ret = (struct parts){
-		.scheme = lower_case(a, str_from(scheme)),
-		.authority = lower_case(a, str_from(authority)),
+		.scheme = arena_lower(a, str_from(scheme)),
+		.authority = arena_lower(a, str_from(authority)),
 		.path = str_from(arena_printf(a, "%s%s%s", path ? path : "/", query ? "?" : "", query ? query : "")),
 	};
 	return true;
@@ -67,14 +55,14 @@ static bool split_pattern(struct arena *a, struct str pattern, struct parts *ret
 
 	if (!mark)
 		return false;
-	struct str scheme = lower_case(a, str_between(pattern.p, mark));
+	struct str scheme = arena_lower(a, str_between(pattern.p, mark));
 	struct str rest = { mark + 3, pattern.n - scheme.n - 3 };
 	size_t n = 0;
 	while (n < rest.n && !char_in(rest.p[n], "/?#"))
 		n++;
 	const char *user = memrchr(rest.p, '@', n);
 	size_t skip = user ? (size_t)(user - rest.p) + 1 : 0;
-	struct str authority = lower_case(a, (struct str){ rest.p + skip, n - skip });
+	struct str authority = arena_lower(a, (struct str){ rest.p + skip, n - skip });
 	struct str port = str_is(scheme, "https") ? STR(":443") : str_is(scheme, "http") ? STR(":80") : STR("");
 	if (port.n && str_ends(authority, port))
 		authority.n -= port.n;
@@ -121,8 +109,6 @@ struct mcp_policy {
 	struct rules denied, allowed;
 	bool limited; /* only what is in allowed */
 };
-
-/* ---- reading ---- */
 
 struct policy_reader {
 	struct mcp_policy *policy;
@@ -217,8 +203,6 @@ void mcp_policy_free(struct mcp_policy *p)
 	arena_release(&p->arena);
 	free(p);
 }
-
-/* ---- checking ---- */
 
 static bool rule_fits(const struct rule *rule, const struct mcp_server *s)
 {

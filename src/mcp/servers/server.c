@@ -60,8 +60,6 @@ void mcp_server_unref(struct mcp_server *s)
 	free(s);
 }
 
-/* ---- keys ---- */
-
 static void add_part(struct buf *key, const char *text)
 {
 	buf_addf(key, "%zu:%s", text ? strlen(text) : 0, text ? text : "");

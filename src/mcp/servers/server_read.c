@@ -13,8 +13,6 @@ struct entry_reader {
 	struct err *err;
 };
 
-/* ---- variables ---- */
-
 /* ${NAME} or ${NAME:-default} */
 struct variable {
 	struct str name;
@@ -84,8 +82,6 @@ static const char *expand_text(struct entry_reader *r, const char *text)
 	}
 	return arena_str(&r->s->arena, buf_str(&out)).p;
 }
-
-/* ---- fields ---- */
 
 /* The texts of one entry together are bounded by the file; what is compared with each other is bounded here. */
 enum { LEAST_TIMEOUT_MS = 1000, MOST_MEMBERS = 1000 };
@@ -268,8 +264,6 @@ static int read_oauth(struct entry_reader *r)
 	r->s->oauth.scopes = arena_str(&r->s->arena, buf_str(&text)).p;
 	return 0;
 }
-
-/* ---- types ---- */
 
 /* "sandbox": {"allowWrite": [...], "allowedDomains": [...], "allowUnixSockets": [...]} */
 static int read_wishes(struct entry_reader *r)

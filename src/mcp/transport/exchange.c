@@ -130,8 +130,6 @@ static void exchange_begin_transfer(struct exchange *x)
 	timer_start(env->loop, &x->timer, x->first_byte_ms);
 }
 
-/* ---- before and after a transfer ---- */
-
 /* Follows a redirect, on the same origin only: messages may contain secrets. */
 static bool exchange_redirect(struct exchange *x)
 {
@@ -226,8 +224,6 @@ static void on_exchange_timer(struct timer *timer)
 		http_cancel(x->req);
 	}
 }
-
-/* ---- for the transports ---- */
 
 struct exchange *exchange_start(struct remote *r, const struct exchange_class *class, const char *method,
 				const char *url, int64_t id, struct str body)

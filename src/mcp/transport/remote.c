@@ -15,8 +15,6 @@ void remote_kick(struct remote *r)
 		loop_kick(r->core.t.env->loop, &x->kick);
 }
 
-/* ---- headersHelper ---- */
-
 enum { HELPER_MS = 10 * 1000, HELPER_BYTES = 64 << 10 };
 
 printf_like(2, 3) static void helper_fail(struct remote *r, const char *fmt, ...)
@@ -138,8 +136,6 @@ static int remote_helper_start(struct remote *r, struct err *err)
 	return 0;
 }
 
-/* ---- headers ---- */
-
 static bool list_has(const char *const *headers, const char *name)
 {
 	size_t n = strcspn(name, ":");
@@ -184,8 +180,6 @@ const char *const *remote_headers(struct remote *r, const struct exchange *x, st
 		list[n++] = arena_printf(arena, "Last-Event-ID: %s", x->last_id.p);
 	return list;
 }
-
-/* ---- authorisation ---- */
 
 static void on_authorised(void *data, const struct err *err)
 {
@@ -240,8 +234,6 @@ void remote_challenge(struct remote *r, const struct exchange *x)
 	else
 		remote_authorise(r, x->status, buf_str(&x->challenge));
 }
-
-/* ---- start and end ---- */
 
 int remote_start(struct remote *r, struct err *err)
 {

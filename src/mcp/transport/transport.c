@@ -9,8 +9,6 @@
 
 enum { LOG_LINES_PER_SECOND = 200, LOG_LINE_BYTES = 1024 };
 
-/* ---- messages ---- */
-
 static void core_deliver(struct mcp_core *c, const struct json *message, int64_t id, bool *ret_answered)
 {
 	int64_t its_id;
@@ -43,8 +41,6 @@ int mcp_core_message(struct mcp_core *c, struct str text, int64_t id, bool *ret_
 	return 0;
 }
 
-/* ---- the log ---- */
-
 static bool log_has_room(struct mcp_core *c)
 {
 	uint64_t now_ms = loop_now_ms(c->t.env->loop);
@@ -72,8 +68,6 @@ void mcp_core_log(struct mcp_core *c, const char *fmt, ...)
 	struct str line = str_from(text);
 	c->t.handlers.on_log(c->t.data, utf8_cut(line, LOG_LINE_BYTES));
 }
-
-/* ---- losses and the end ---- */
 
 struct mcp_loss {
 	struct mcp_loss *next;

@@ -9,7 +9,6 @@
 #pragma once
 #include "mcp/servers/server.h"
 
-struct mcp_auth;
 struct mcp_transport;
 
 enum { MCP_MESSAGE_LIMIT = 64 << 20 }; /* bytes of one message */

@@ -43,8 +43,6 @@ static void close_remote(struct exchange *x)
 	remote_close(r, &err);
 }
 
-/* ---- expired sessions ---- */
-
 static void return_request(const struct exchange *x)
 {
 	const struct mcp_transport *t = &x->remote->core.t;
@@ -72,8 +70,6 @@ static void on_forgotten_long(struct timer *timer)
 {
 	leave_session(CONTAINER_OF(timer, struct streamable, timer));
 }
-
-/* ---- the end of an exchange ---- */
 
 /* The ends of a connection that any of its exchanges may find out. True: it is over. */
 static bool closes_all(struct exchange *x)
@@ -116,8 +112,6 @@ static bool resume_stream(struct exchange *x)
 	return true;
 }
 
-/* ---- the stream of the server's own messages ---- */
-
 /* All else works without it, so only its absence is a reason to stop: most servers answer 405. */
 static void on_own_end(struct exchange *x)
 {
@@ -138,8 +132,6 @@ static void on_own_event(struct exchange *x, struct str name, struct str payload
 }
 
 static const struct exchange_class own_stream = { .event = on_own_event, .end = on_own_end };
-
-/* ---- messages ---- */
 
 static void on_post_head(struct exchange *x)
 {
@@ -217,8 +209,6 @@ static void on_post_end(struct exchange *x)
 }
 
 static const struct exchange_class message = { on_post_head, on_post_event, on_post_end };
-
-/* ---- the class ---- */
 
 static int http_open(struct mcp_transport *t, struct err *err)
 {

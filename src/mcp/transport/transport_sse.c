@@ -35,8 +35,6 @@ static void on_patience_over(struct timer *timer)
 		 "the server's event stream did not name the URL for messages");
 }
 
-/* ---- messages ---- */
-
 static void on_post_end(struct exchange *x)
 {
 	struct err err;
@@ -50,8 +48,6 @@ static void on_post_end(struct exchange *x)
 
 /* "Accepted" has no meaning: the answer comes on the stream. */
 static const struct exchange_class message = { .end = on_post_end };
-
-/* ---- the stream ---- */
 
 /* Same origin only: messages may contain secrets. */
 static void take_endpoint(struct sse_transport *s, struct str text)
@@ -105,8 +101,6 @@ static void on_stream_end(struct exchange *x)
 }
 
 static const struct exchange_class stream = { .event = on_stream_event, .end = on_stream_end };
-
-/* ---- the class ---- */
 
 static int sse_start(struct mcp_transport *t, struct err *err)
 {

@@ -12,8 +12,6 @@
 #include "mcp/transport/transport_int.h"
 #include "mcp/transport/line_reader.h"
 
-/* ---- the environment of a child process ---- */
-
 enum { OWN_VARIABLES = 3 };
 
 struct environment {
@@ -21,17 +19,12 @@ struct environment {
 	size_t count;
 };
 
-static bool same_name(const char *a, const char *b)
-{
-	size_t n = strcspn(a, "=");
-
-	return n == strcspn(b, "=") && !memcmp(a, b, n);
-}
-
 static void env_put(struct environment *env, const char *entry)
 {
+	size_t n = strcspn(entry, "=");
+
 	for (size_t i = 0; i < env->count; i++)
-		if (same_name(env->list[i], entry)) {
+		if (!strncmp(env->list[i], entry, n) && strcspn(env->list[i], "=") == n) {
 			env->list[i] = entry;
 			return;
 		}
@@ -101,8 +94,6 @@ static void on_grace_over(struct timer *timer)
 	stdio_fail(s, ERR_PROTOCOL, "the server closed its output");
 }
 
-/* ---- its output ---- */
-
 static void on_out_line(void *data, struct str line, bool cut)
 {
 	struct stdio *s = data;
@@ -166,8 +157,6 @@ static void on_child_exit(struct child *c, int status)
 	(void)mcp_core_close(&s->core, &err);
 	mcp_core_over(&s->core);
 }
-
-/* ---- the class ---- */
 
 static int stdio_start(struct mcp_transport *t, struct err *err)
 {

@@ -48,8 +48,6 @@ const struct cadre_command command_agents = {
 					   "trust-project", NULL },
 };
 
-/* ---- list -------------------------------------------------------------------------------------------------------- */
-
 static void put_fact(void *data, const struct agent_fact *fact)
 {
 	json_kraw(data, fact->field, fact->json);
@@ -119,8 +117,6 @@ static int agents_list(struct cadre_call *call)
 	catalog_free(r);
 	return 0;
 }
-
-/* ---- show -------------------------------------------------------------------------------------------------------- */
 
 struct show {
 	struct cadre_report *report;
@@ -287,8 +283,6 @@ static int agents_show(struct cadre_call *call)
 	return status;
 }
 
-/* ---- check ------------------------------------------------------------------------------------------------------- */
-
 struct check {
 	struct cadre_report *report;
 	struct json_out w;
@@ -410,8 +404,6 @@ static int agents_check(struct cadre_call *call)
 	return status;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
-
 static int agents_memory(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -438,8 +430,6 @@ static int agents_memory(struct cadre_call *call)
 	catalog_free(r);
 	return status;
 }
-
-/* ---- new --------------------------------------------------------------------------------------------------------- */
 
 static int agents_new(struct cadre_call *call)
 {

@@ -21,8 +21,6 @@ const struct cadre_command *cadre_command_next(const struct cadre_command *befor
 	return *at ? at[1] : NULL;
 }
 
-/* ---- the word ---------------------------------------------------------------------------------------------------- */
-
 /* How many of the call's words the name of a row takes; -1: it does not match. */
 static int count_matching(const struct args *args, const char *name)
 {
@@ -104,8 +102,6 @@ static int find_word(struct cadre_call *call)
 		return fail_unknown_word(call, name, call->operands[0]);
 	return command_fail_usage(call, call->word->operands);
 }
-
-/* ---- the call ---------------------------------------------------------------------------------------------------- */
 
 static int read_call(struct cadre_call *call, int argc, const char *const *argv)
 {

@@ -50,6 +50,13 @@ int command_fail_usage(struct cadre_call *call, const char *usage);
  * except that a later line of a conversation takes an end back. */
 void logs_line(struct cadre_report *piece, struct str line, bool *ret_end);
 
+/* A server of the command line, as `cadre mcp add` and `test` take it; lists end with NULL, env and headers may be NULL */
+struct wanted_server {
+	const char *transport;
+	const char *const *words; /* program and arguments, or an address */
+	const char *const *env, *const *headers;
+};
+int mcp_write_entry(struct buf *out, const struct wanted_server *e, struct err *err); /* its entry in a file */
 /* The words of `cadre mcp` that start something. */
 int mcp_test(struct cadre_call *call); /* and login */
 int mcp_serve(struct cadre_call *call);

@@ -44,8 +44,6 @@ static void put_origin(struct json_out *w, const struct settings_origin *origin)
 	json_putf(w, "layer:'%s', file:'%s', line:?%u", settings_layer_name(origin->layer), origin->file, origin->line);
 }
 
-/* ---- list -------------------------------------------------------------------------------------------------------- */
-
 struct list {
 	struct cadre_report *report;
 	struct json_out w;
@@ -126,8 +124,6 @@ static int config_list(struct cadre_call *call)
 	return 0;
 }
 
-/* ---- keys -------------------------------------------------------------------------------------------------------- */
-
 static int config_keys(struct cadre_call *call)
 {
 	struct json_out w = json_out(&call->report->json);
@@ -140,8 +136,7 @@ static int config_keys(struct cadre_call *call)
 					: key->flags & SETTING_IF_NARROWER ? "narrows"
 									   : "held";
 		bool inert = key->flags & SETTING_NO_EFFECT;
-		AUTO_BUF struct buf expected = { 0 };
-		AUTO_BUF struct buf meaning = { 0 };
+		AUTO_BUF struct buf expected = { 0 }, meaning = { 0 };
 		setting_expected(&expected, key);
 		buf_addf(&meaning, "%s%s", inert ? "no effect: " : "", key->summary);
 		json_putf(&w, "{key:'%s', expected:'%s', default:%s", key->path, expected.p, key->fallback);
@@ -163,8 +158,6 @@ static const char *const effects[] = {
 	[EFFECT_JOINS] = "joined",
 	[EFFECT_WINS] = "wins",
 };
-
-/* ---- get --------------------------------------------------------------------------------------------------------- */
 
 static int get_value(const struct settings *s, const char *name, struct cadre_report *report, struct err *err)
 {
@@ -189,8 +182,6 @@ static int get_value(const struct settings *s, const char *name, struct cadre_re
 	report_line(report, CADRE_PLAIN, STR_FMT, STR_ARG(text));
 	return 0;
 }
-
-/* ---- explain ----------------------------------------------------------------------------------------------------- */
 
 struct explain {
 	struct cadre_report *report;

@@ -35,8 +35,6 @@ const struct cadre_command command_logs = {
 	.settings = (const char *const[]){ NULL },
 };
 
-/* ---- a line for people -------------------------------------------------------------------------------------------- */
-
 /* At most so many lines and bytes, each behind indent, and how much is left out. */
 static void add_cut(struct buf *out, struct str text, size_t limit, unsigned lines, const char *indent)
 {
@@ -157,8 +155,6 @@ void logs_line(struct cadre_report *piece, struct str line, bool *ret_end)
 	for (const struct json *b = json_items(content); b; b = json_next(content, b))
 		add_line_block(piece, root, who, b, &a);
 }
-
-/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 struct logs {
 	int fd;

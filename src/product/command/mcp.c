@@ -88,8 +88,6 @@ static void put_item(struct json_out *w, const struct mcp_item *item)
 	json_putf(w, "config:%.*s}", STR_ARG(item->json));
 }
 
-/* ---- list -------------------------------------------------------------------------------------------------------- */
-
 static const enum cadre_style styles[] = { [MCP_COUNTS] = CADRE_PLAIN,
 					   [MCP_SHADOWED] = CADRE_NOTE,
 					   [MCP_UNAPPROVED] = CADRE_WARN,
@@ -140,8 +138,6 @@ static int mcp_list(struct cadre_call *call)
 	mcp_config_free(config);
 	return 0;
 }
-
-/* ---- get --------------------------------------------------------------------------------------------------------- */
 
 /* Values may be secrets: the names are enough to recognise them. */
 static void add_names_of(struct buf *out, const char *const *list, char end)
@@ -206,27 +202,13 @@ static int mcp_get(struct cadre_call *call)
 			      call->operands[0]);
 }
 
-static const struct {
-	const char *word;
-	enum mcp_scope scope;
-} scopes[] = { { "local", MCP_SCOPE_LOCAL }, { "project", MCP_SCOPE_PROJECT }, { "user", MCP_SCOPE_USER } };
-
-static int find_scope(const char *word, enum mcp_scope *ret_scope, struct err *err)
+/* word: of --scope, which takes no other; NULL: local */
+static enum mcp_scope scope_named(const char *word)
 {
-	for (size_t i = 0; i < COUNT_OF(scopes); i++)
-		if (!strcmp(word, scopes[i].word)) {
-			*ret_scope = scopes[i].scope;
-			return 0;
-		}
-	return err_set(err, ERR_USAGE, "unknown scope '%.60s': expected local, project or user", word);
+	return !word || !strcmp(word, "local") ? MCP_SCOPE_LOCAL
+	       : !strcmp(word, "user")         ? MCP_SCOPE_USER
+					       : MCP_SCOPE_PROJECT;
 }
-
-/* The arguments of `cadre mcp add`; lists end with NULL, env and headers may be NULL */
-struct wanted_server {
-	const char *transport;
-	const char *const *words; /* program and arguments, or an address */
-	const char *const *env, *const *headers;
-};
 
 /* {"NAME": "value"} of texts such as NAME=value. expected: how one looks. */
 static int put_pairs(struct json_out *w, const char *key, const char *option, char separator, const char *expected,
@@ -251,15 +233,13 @@ static int put_pairs(struct json_out *w, const char *key, const char *option, ch
 	return 0;
 }
 
-static int write_entry(struct buf *out, const struct wanted_server *e, struct err *err)
+int mcp_write_entry(struct buf *out, const struct wanted_server *e, struct err *err)
 {
 	bool stdio = !strcmp(e->transport, "stdio");
 	const char *first = e->words[0];
 	struct json_out w = json_out(out);
 	int status;
 
-	if (!stdio && strcmp(e->transport, "http") != 0 && strcmp(e->transport, "sse") != 0)
-		return err_set(err, ERR_USAGE, "unknown transport '%.60s': expected stdio, http or sse", e->transport);
 	if (!first || !first[0])
 		return err_set(err, ERR_USAGE,
 			       stdio ? "expected the program to start" : "expected the address of the server");
@@ -286,8 +266,6 @@ static int write_entry(struct buf *out, const struct wanted_server *e, struct er
 		json_close(&w);
 	return status;
 }
-
-/* ---- add --------------------------------------------------------------------------------------------------------- */
 
 /* Warns about an entry that does not count yet. */
 static void report_standing(struct services *sv, struct cadre_report *r, const struct mcp_location *place,
@@ -328,8 +306,8 @@ static int add_entry(struct cadre_call *call, struct str json)
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
-	const char *name = call->operands[0], *scope_word = args_value(&call->args, "scope");
-	struct mcp_entry entry = { .name = str_from(name) };
+	const char *name = call->operands[0];
+	struct mcp_entry entry = { .name = str_from(name), .scope = scope_named(args_value(&call->args, "scope")) };
 	struct err *err = call->err;
 	struct mcp_locations places;
 	struct mcp_server *server;
@@ -338,8 +316,6 @@ static int add_entry(struct cadre_call *call, struct str json)
 	if (!name[0] || name[strspn(name, letters)])
 		return err_set(err, ERR_USAGE,
 			       "'%.60s' cannot be the name of a server: expected letters, digits, '-' and '_'", name);
-	if (find_scope(scope_word ? scope_word : "local", &entry.scope, err) < 0)
-		return -ERR_USAGE;
 	if (json_parse(&reader, json.p, json.n, &entry.value, err) < 0) {
 		err->kind = ERR_USAGE;
 		return err_wrap(err, "not JSON");
@@ -369,7 +345,7 @@ static int mcp_add(struct cadre_call *call)
 	const struct wanted_server wanted = { transport ? transport : "stdio", call->operands + 1,
 					      args_values(&call->args, "env"), args_values(&call->args, "header") };
 	AUTO_BUF struct buf json = { 0 };
-	int status = write_entry(&json, &wanted, call->err);
+	int status = mcp_write_entry(&json, &wanted, call->err);
 
 	return status < 0 ? status : add_entry(call, buf_str(&json));
 }
@@ -384,21 +360,16 @@ static int mcp_add_json(struct cadre_call *call)
 	return add_entry(call, str_trim(buf_str(&line)));
 }
 
-/* ---- remove ------------------------------------------------------------------------------------------------------ */
-
 /* The one place that has it; with a scope the highest one of that scope. */
 static int find_entry(const struct mcp_locations *places, const char *name, const char *scope_word,
 		      const struct mcp_location **ret_place, struct err *err)
 {
 	const struct mcp_location *found = NULL;
-	enum mcp_scope scope = MCP_SCOPE_LOCAL;
 
-	if (scope_word && find_scope(scope_word, &scope, err) < 0)
-		return -ERR_USAGE;
 	for (size_t i = 0; i < places->count; i++) {
 		const struct mcp_location *place = &places->list[i];
 		bool there = false;
-		if (scope_word && place->scope != scope)
+		if (scope_word && place->scope != scope_named(scope_word))
 			continue;
 		if (mcp_location_has(place, str_from(name), &there, err) < 0)
 			return -(int)err->kind;

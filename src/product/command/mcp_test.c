@@ -20,27 +20,15 @@ struct trial {
 	bool over;      /* connected, or failed */
 };
 
-/* ---- which server ------------------------------------------------------------------------------------------------ */
-
 /* A server of the command line: what is forbidden in files is forbidden here. */
 static int make_server(struct trial *t, const char *transport, const char *const *words, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf json = { 0 };
 	struct mcp_entry entry = { .name = STR("test"), .scope = MCP_SCOPE_FLAG };
-	struct json_out w = json_out(&json);
-	bool stdio = !strcmp(transport, "stdio");
 
-	json_putf(&w, "{type:'%s'", transport);
-	json_kcstr(&w, stdio ? "command" : "url", words[0]);
-	if (stdio) {
-		json_kopen(&w, "args", '[');
-		for (size_t i = 1; words[i]; i++)
-			json_put_cstr(&w, words[i]);
-		json_close(&w);
-	}
-	json_close(&w);
-	if (json_parse(&reader, json.p, json.n, &entry.value, err) < 0 ||
+	if (mcp_write_entry(&json, &(struct wanted_server){ .transport = transport, .words = words }, err) < 0 ||
+	    json_parse(&reader, json.p, json.n, &entry.value, err) < 0 ||
 	    mcp_server_read(&entry, NULL, &t->server, NULL, err) < 0)
 		return -(int)err->kind;
 	return mcp_config_admit(t->services->mcp_config, t->server, err);
@@ -58,8 +46,6 @@ static int find_server(struct trial *t, const char *name, struct err *err)
 	t->server = mcp_server_ref(found->server);
 	return 0;
 }
-
-/* ---- the connection ---------------------------------------------------------------------------------------------- */
 
 static void on_state(struct mcp_client *client, void *data)
 {
@@ -103,14 +89,6 @@ static void on_closed(void *data)
 	loop_stop(t->services->loop);
 }
 
-/* ---- what it offers ---------------------------------------------------------------------------------------------- */
-
-static void put_text_if(struct json_out *w, const char *key, const char *text)
-{
-	if (text[0])
-		json_kcstr(w, key, text);
-}
-
 /* An item with a name, and with the first line of its description as a row. */
 static void open_offer(struct trial *t, struct json_out *w, const char *kind, const char *name, const char *title,
 		       const char *text)
@@ -119,19 +97,17 @@ static void open_offer(struct trial *t, struct json_out *w, const char *kind, co
 	struct str rest = str_from(text);
 	struct str first = str_cut(&rest, '\n');
 
-	json_putf(w, "{name:'%s'", name);
-	put_text_if(w, "title", title);
-	put_text_if(w, "description", text);
+	json_putf(w, "{name:'%s', title?:'%s', description?:'%s'", name, title[0] ? title : NULL,
+		  text[0] ? text : NULL);
 	buf_addf(&line, STR_FMT, STR_ARG(first));
 	report_row(t->report, CADRE_PLAIN, kind, name, buf_str(&line).p, NULL);
 }
 
 static void report_offers(struct trial *t, struct json_out *w, const struct mcp_catalog *c)
 {
-	json_putf(w, "serverInfo:{name:'%s', version:'%s'}", c->server_name, c->server_version);
+	json_putf(w, "serverInfo:{name:'%s', version:'%s'}, instructions?:'%s', tools:[", c->server_name,
+		  c->server_version, c->instructions[0] ? c->instructions : NULL);
 	report_row(t->report, CADRE_PLAIN, "server", c->server_name, c->server_version, NULL);
-	put_text_if(w, "instructions", c->instructions);
-	json_kopen(w, "tools", '[');
 	for (size_t i = 0; i < c->tool_count; i++) {
 		const struct mcp_tool *tool = &c->tools[i];
 		open_offer(t, w, "tool", tool->name, tool->title, tool->description);

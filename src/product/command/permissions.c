@@ -58,8 +58,6 @@ static void put_warnings(struct json_out *w, const struct warnings *warnings)
 	json_putf(w, "]}");
 }
 
-/* ---- list -------------------------------------------------------------------------------------------------------- */
-
 static const char *rule_position(struct cadre_report *report, const struct rule *r)
 {
 	return report_position(report, r->origin->file ? r->origin->file : r->origin->layer, r->origin->line);
@@ -103,7 +101,7 @@ static int permissions_list(struct cadre_call *call)
 	return 0;
 }
 
-/* ---- test: the call -------------------------------------------------------------------------------------------------- */
+/* Test: the call. */
 
 struct trial {
 	struct arena arena;
@@ -173,8 +171,6 @@ static int read_short(struct trial *t, struct str text, struct err *err)
 	return set_use(t, name, buf_str(&input), err);
 }
 
-/* ---- the agent ------------------------------------------------------------------------------------------------- */
-
 /* The permission of an agent of this type. *ret_child need not be initialised. */
 static int derive_agent(struct services *sv, struct trial *t, const struct permission_setup *p, const char *type,
 			struct permission *ret_child, struct err *err)
@@ -211,8 +207,6 @@ static int derive_agent(struct services *sv, struct trial *t, const struct permi
 	catalog_free(registry);
 	return 0;
 }
-
-/* ---- the answer ------------------------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *name, *text;

@@ -33,23 +33,23 @@ void report_line(struct cadre_report *r, enum cadre_style style, const char *fmt
 const char *cadre_report_json(const struct cadre_report *r, size_t *ret_n)
 {
 	if (ret_n)
-		*ret_n = r->json.n;
-	return buf_str(&r->json).p;
+		*ret_n = r ? r->json.n : 0;
+	return r ? buf_str(&r->json).p : "";
 }
 
 size_t cadre_report_rows(const struct cadre_report *r)
 {
-	return r->count;
+	return r ? r->count : 0;
 }
 
 enum cadre_style cadre_report_style(const struct cadre_report *r, size_t row)
 {
-	return row < r->count ? r->rows[row].style : CADRE_PLAIN;
+	return r && row < r->count ? r->rows[row].style : CADRE_PLAIN;
 }
 
 size_t cadre_report_cells(const struct cadre_report *r, size_t row)
 {
-	return row < r->count ? r->rows[row].count : 0;
+	return r && row < r->count ? r->rows[row].count : 0;
 }
 
 const char *cadre_report_cell(const struct cadre_report *r, size_t row, size_t column)
@@ -59,12 +59,12 @@ const char *cadre_report_cell(const struct cadre_report *r, size_t row, size_t c
 
 int cadre_report_bad(const struct cadre_report *r)
 {
-	return r->bad;
+	return r && r->bad;
 }
 
 int cadre_report_code(const struct cadre_report *r)
 {
-	return r->code ? r->code : r->bad;
+	return r && r->code ? r->code : cadre_report_bad(r);
 }
 
 void cadre_report_free(struct cadre_report *r)

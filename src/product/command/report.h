@@ -34,9 +34,7 @@ static inline void report_add_place(struct buf *out, const char *file, unsigned 
 		buf_addf(out, ":%u", line);
 }
 /* The files of a catalog that could not be read: rows, and "failedFiles" if w is not NULL. */
-struct catalog;
 void report_failed_files(struct cadre_report *r, struct json_out *w, const struct catalog *catalog);
 /* What was found in a definition: rows, and the value of "diagnostics". */
-struct diagnostic;
 void report_diagnostics(struct cadre_report *r, const char *file, const struct diagnostic *list, size_t count);
 void report_put_diagnostics(struct json_out *w, const struct diagnostic *list, size_t count);

@@ -68,8 +68,6 @@ const struct cadre_command command_sandbox = {
 					   "setting-sources", "settings", "trust-project", NULL },
 };
 
-/* ---- a sandbox without a session ---- */
-
 void sandbox_room_close(struct sandbox_room *r)
 {
 	sandbox_held_free(r->held);
@@ -124,8 +122,6 @@ int sandbox_room_hold(struct sandbox_room *r, bool reads, const char *command, s
 						       .where = reads ? WHERE_FREE : WHERE_IN },
 			    &r->held, err);
 }
-
-/* ---- status ---- */
 
 static void put_entries(const struct sandbox_room *r, struct cadre_report *report, struct json_out *w)
 {
@@ -266,8 +262,6 @@ static int sandbox_status(struct cadre_call *call)
 	report->code = strengths[strength].code;
 	return 0;
 }
-
-/* ---- explain ---- */
 
 enum explained { EXPLAIN_PATH, EXPLAIN_HOST, EXPLAIN_COMMAND };
 
@@ -413,8 +407,6 @@ static int sandbox_explain(struct cadre_call *call)
 	json_close(&t.w);
 	return rc;
 }
-
-/* ---- apparmor ---- */
 
 static int sandbox_apparmor(struct cadre_call *call)
 {

@@ -76,8 +76,6 @@ static void running_close(struct running *r)
 	}
 }
 
-/* ---- questions ---- */
-
 static void question_show(struct running *r)
 {
 	if (!r->asked)
@@ -112,30 +110,23 @@ static void on_host(void *data, const char *host, unsigned port)
 	terminal_step(r);
 }
 
-static void question_answer(struct running *r, char key)
+/* Of a pasted text or an escape sequence the first byte answers a question, and the rest is dropped. */
+static void take_keys(struct running *r, const char *p, size_t n)
 {
 	struct host_asked *q = r->asked;
-	bool yes = key == 'y' || key == 'Y';
+	bool yes = p[0] == 'y' || p[0] == 'Y';
 
+	if (!q || timer_running(&r->settle)) {
+		buf_add(&r->to_program, p, n);
+		if (q)
+			timer_start(r->loop, &r->settle, SETTLE_MS);
+		return;
+	}
 	buf_addf(&r->to_user, "%s\r\n", yes ? "yes" : "no");
 	r->asked = q->next;
 	sandbox_answer_host(r->sandbox, q->host, q->port, yes);
 	free(q);
 	question_show(r);
-}
-
-/* ---- the terminal ---- */
-
-static void take_keys(struct running *r, const char *p, size_t n)
-{
-	bool answers = r->asked && !timer_running(&r->settle);
-
-	if (answers) /* of a pasted text or an escape sequence the first byte decides, and the rest is dropped */
-		question_answer(r, p[0]);
-	else
-		buf_add(&r->to_program, p, n);
-	if (!answers && r->asked)
-		timer_start(r->loop, &r->settle, SETTLE_MS);
 }
 
 static void on_ready(uv_poll_t *handle, int status, int events)
@@ -144,7 +135,6 @@ static void on_ready(uv_poll_t *handle, int status, int events)
 	bool of_user = handle == &r->user_poll;
 	ssize_t n;
 
-	(void)status;
 	if (events & UV_WRITABLE) {
 		struct buf *waiting = of_user ? &r->to_user : &r->to_program;
 		n = write(of_user ? r->user : r->master, waiting->p, waiting->n);

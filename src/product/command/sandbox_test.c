@@ -26,9 +26,7 @@
 #include "lib/io/file_at.h"
 #include "lib/io/spawn.h"
 
-enum { ATTACK_MS = 20 * 1000, ALL_ATTACKS_MS = 10 * ATTACK_MS, ANSWER_MAX = 256 * 1024, OTHER_USER = 65534 };
-
-/* ---- one system call, tried inside ---- */
+enum { ATTACK_MS = 20 * 1000, ALL_ATTACKS_MS = 10 * ATTACK_MS, ANSWER_MAX = 256 * 1024 };
 
 static int connect_unix(const char *path, bool abstract)
 {
@@ -83,9 +81,7 @@ static bool attempt(const char *name)
 	return mknod("device", S_IFBLK | 0600, 0x800) == 0; /* device */
 }
 
-/* ---- the attacks ---- */
-
-enum { READS = 1, EDITS = 2, INSIDE = 4, ALL = 7, ROOT = 8 };
+enum { READS = 1, EDITS = 2, INSIDE = 4, ALL = 7 };
 
 /* command: ends with success if the attack did; NULL: attempt() of that name */
 static const struct attack {
@@ -141,8 +137,6 @@ static const char *const hold_names[] = { "reads", "edits", "inside" };
 
 enum outcome { OUT_HELD, OUT_OPEN, OUT_ASKED, OUT_BROKEN, OUT_NONE };
 static const char *const outcome_names[] = { "held", "OPEN", "asked", "broken", "-" };
-
-/* ---- the tree, and who stands outside ---- */
 
 struct trial {
 	struct arena arena;
@@ -221,7 +215,6 @@ static void on_victim_exit(struct child *c, int status)
 {
 	struct trial *t = child_data(c);
 
-	(void)status;
 	t->victim = NULL;
 	loop_stop(t->services->loop);
 }
@@ -293,13 +286,10 @@ static void trial_close(struct trial *t)
 	arena_release(&t->arena);
 }
 
-/* ---- one attack ---- */
-
 static void on_attack_output(struct child *c, bool is_stderr, const char *p, size_t n)
 {
 	struct trial *t = child_data(c);
 
-	(void)is_stderr;
 	if (t->output.n < ANSWER_MAX)
 		buf_add(&t->output, p, n);
 }
@@ -308,7 +298,6 @@ static void on_attack_exit(struct child *c, int status)
 {
 	struct trial *t = child_data(c);
 
-	(void)status;
 	t->child = NULL;
 	t->ended = true;
 	loop_stop(t->services->loop);
@@ -380,8 +369,6 @@ static enum outcome try_attack(struct trial *t, const struct attack *attack, uns
 	return did == (attack->what[0] == '+') ? OUT_HELD : OUT_OPEN;
 }
 
-/* ---- the report ---- */
-
 static void put_row(struct cadre_report *report, struct json_out *w, const struct attack *attack,
 		    const enum outcome outcomes[3])
 {
@@ -422,8 +409,6 @@ static int test_here(struct cadre_call *call)
 	return rc;
 }
 
-/* ---- conditions ---- */
-
 static int become_user(const char *text, struct err *err)
 {
 	int64_t uid;
@@ -463,8 +448,6 @@ static int hide_wall(const char *wall, struct err *err)
 		return err_set(err, ERR_IO, "cannot hide %s: %m", wall);
 	return 0;
 }
-
-/* ---- all conditions ---- */
 
 static int test_condition(struct trial *t, const char *user, bool landlock, bool namespaces, struct cadre_call *call,
 			  struct json_out *w)

@@ -125,8 +125,6 @@ static int sessions_ids(struct cadre_call *call)
 	return 0;
 }
 
-/* ---- one of them ------------------------------------------------------------------------------------------------- */
-
 /* Code in a fence that is longer than any run of backquotes in it */
 static void markdown_code(struct buf *out, const char *language, struct str text)
 {
@@ -240,7 +238,7 @@ static int sessions_show(struct cadre_call *call)
 	return status;
 }
 
-/* ---- prune -------------------------------------------------------------------------------------------------------
+/* Prune.
  * Old sessions are removed with all that belongs to them:
  *
  *     <config>/projects/<key>/<session>.jsonl      the transcript, last: until it is gone the session is listed
@@ -371,11 +369,8 @@ static void report_pruned(struct pruning *p, const char *id, const char *orphan,
 	AUTO_BUF struct buf size = { 0 };
 	bool kept = err->kind != 0;
 
-	json_putf(&p->json, "{sessionId:'%s', orphan?:'%s', bytes:%llu, removed:!!%d", id, orphan,
-		  (unsigned long long)bytes, !p->dry && !kept);
-	if (kept)
-		json_kcstr(&p->json, "error", err->text);
-	json_close(&p->json);
+	json_putf(&p->json, "{sessionId:'%s', orphan?:'%s', bytes:%llu, removed:!!%d, error?:'%s'}", id, orphan,
+		  (unsigned long long)bytes, !p->dry && !kept, kept ? err->text : NULL);
 	buf_addsize(&size, bytes);
 	p->bytes += kept ? 0 : bytes;
 	p->report->bad = p->report->bad || (kept && err->kind != ERR_BUSY);

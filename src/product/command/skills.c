@@ -54,18 +54,14 @@ static void skill_lookup_release(struct skill_lookup *lookup)
 	arena_release(&lookup->arena);
 }
 
-/* ---- list -------------------------------------------------------------------------------------------------------- */
-
 static void put_entry(struct json_out *w, const struct catalog_entry *e, unsigned views)
 {
 	json_putf(w, "{name:'%s', kind:'%s', source:'%s', plugin:'%s'", e->name,
 		  e->skill->is_command ? "command" : "skill", definition_source_name(e->skill->source),
 		  e->skill->plugin);
-	json_putf(w, "file:'%s', description:'%s', model:!!%d, user:!!%d", e->skill->file, e->skill->description,
-		  (views & SKILL_FOR_MODEL) != 0, (views & SKILL_FOR_USER) != 0);
-	if (e->hidden_by)
-		json_kcstr(w, "hiddenBy", e->hidden_by->skill->file);
-	json_close(w);
+	json_putf(w, "file:'%s', description:'%s', model:!!%d, user:!!%d, hiddenBy?:'%s'}", e->skill->file,
+		  e->skill->description, (views & SKILL_FOR_MODEL) != 0, (views & SKILL_FOR_USER) != 0,
+		  e->hidden_by ? e->hidden_by->skill->file : NULL);
 }
 
 static int skills_list(struct cadre_call *call)
@@ -106,8 +102,6 @@ static int skills_list(struct cadre_call *call)
 	json_close(&w);
 	return 0;
 }
-
-/* ---- show -------------------------------------------------------------------------------------------------------- */
 
 struct show {
 	struct cadre_report *report;
@@ -183,8 +177,6 @@ static int skills_show(struct cadre_call *call)
 	report_diagnostics(s.report, e->skill->file, e->skill->diagnostics, e->skill->diagnostic_count);
 	return 0;
 }
-
-/* ---- check ------------------------------------------------------------------------------------------------------- */
 
 static int skills_check(struct cadre_call *call)
 {

@@ -40,8 +40,6 @@ static struct task_session *add_session(struct task_list *l, const char *id)
 	return s;
 }
 
-/* ---- sessions that run ------------------------------------------------------------------------------------------- */
-
 static const char *json_text(struct task_list *l, const struct json *object, const char *key)
 {
 	const char *text = json_cstr(json_get(object, key), &l->arena);
@@ -88,8 +86,6 @@ int task_list_add_live(struct task_list *l, struct err *err)
 		control_each(dir, add_live, l);
 	return status == -ERR_NOT_FOUND ? 0 : status;
 }
-
-/* ---- those of the past ------------------------------------------------------------------------------------------- */
 
 static void copy_row(struct arena *a, const struct task_row *from, struct task_row *to)
 {
@@ -151,8 +147,6 @@ static bool task_list_add_meta(struct task_list *l, const char *project_dir, con
 	return true;
 }
 
-/* ---- sessions that state.db does not know ------------------------------------------------------------------------ */
-
 void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool all)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -187,7 +181,7 @@ int task_places(struct services *sv, struct arena *a, struct task_places *ret, s
 	return 0;
 }
 
-/* ---- finding an agent -------------------------------------------------------------------------------------------- */
+/* Finding an agent. */
 bool task_is_running(const struct found_task *found)
 {
 	const char *state = found->row->state;
@@ -295,8 +289,6 @@ const struct cadre_command command_stop = {
 	.settings = (const char *const[]){ NULL },
 };
 
-/* ---- the tree ---------------------------------------------------------------------------------------------------- */
-
 /* A task in the tree: indices into the session's tasks + 1; 0: none */
 struct node {
 	size_t first, last, next;
@@ -393,23 +385,13 @@ static void report_session(struct cadre_report *r, struct json_out *w, const str
 	add_tasks_below(r, s, nodes, s->count, 0);
 }
 
-/* ---- which sessions ---------------------------------------------------------------------------------------------- */
-
-static int64_t newest_start(const struct task_session *s)
-{
-	int64_t newest = 0;
-
-	for (size_t i = 0; i < s->count; i++)
-		newest = MAX(newest, s->tasks[i].started_ms);
-	return newest;
-}
-
 /* Keeps the session with this id, or those of the project: all, or those that run, or the newest if none does. */
 static int choose_sessions(struct task_list *l, const struct task_places *places, const char *session, bool all,
 			   struct err *err)
 {
 	AUTO_FREE bool *wanted = xcalloc(l->count + 1, sizeof *wanted);
 	const struct task_session *newest = NULL;
+	int64_t newest_ms = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->count; i++) {
@@ -417,8 +399,13 @@ static int choose_sessions(struct task_list *l, const struct task_places *places
 		bool is_here = !strcmp(s->project_dir, places->project_dir);
 		wanted[i] = session ? str_starts(str_from(s->id), str_from(session)) : is_here && (all || s->socket);
 		n += wanted[i];
-		if (!session && is_here && (!newest || newest_start(s) > newest_start(newest)))
+		int64_t last_ms = 0;
+		for (size_t k = 0; k < s->count; k++)
+			last_ms = MAX(last_ms, s->tasks[k].started_ms);
+		if (!session && is_here && (!newest || last_ms > newest_ms)) {
 			newest = s;
+			newest_ms = last_ms;
+		}
 	}
 	if (session && n > 1)
 		return err_set(err, ERR_USAGE, "several sessions begin with '%.40s': give more of the id", session);
@@ -477,8 +464,6 @@ static int tasks_run(struct cadre_call *call)
 	return 0;
 }
 
-/* ---- stopping ---------------------------------------------------------------------------------------------------- */
-
 /* agent NULL: all that run there. The answer is added to ended. */
 static int stop_agents_of(const struct task_session *s, const char *agent, struct task_list *ended, struct err *err)
 {
@@ -496,8 +481,7 @@ static int stop_agents_of(const struct task_session *s, const char *agent, struc
 
 static int stop_run(struct cadre_call *call)
 {
-	AUTO_TASKS struct task_list l = { 0 };
-	AUTO_TASKS struct task_list ended = { 0 };
+	AUTO_TASKS struct task_list l = { 0 }, ended = { 0 };
 	struct json_out w = json_out(&call->report->json);
 	const char *session = args_value(&call->args, "session");
 	struct err *err = call->err;

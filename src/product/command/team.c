@@ -47,8 +47,6 @@ const struct cadre_command command_tell = {
 	.settings = (const char *const[]){ NULL },
 };
 
-/* ---- what the files say ------------------------------------------------------------------------------------------ */
-
 struct team_file {
 	const char *name, *description, *session;
 	int64_t pid;
@@ -81,8 +79,7 @@ static int compare_tasks(const void *x, const void *y)
 
 static bool read_task(const char *path, struct arena *a, struct team_task *ret)
 {
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf blockers = { 0 };
+	AUTO_BUF struct buf text = { 0 }, blockers = { 0 };
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_TASK, .depth = 32 } };
 	const struct json *root;
 
@@ -173,8 +170,6 @@ static int find_team(struct cadre_call *call, const char *config_dir, const char
 		    : err_set(call->err, ERR_NOT_FOUND, "no team %.60s in %s/teams (cadre team list shows them)", name,
 			      config_dir);
 }
-
-/* ---- list, show, tasks --------------------------------------------------------------------------------------------- */
 
 static const char *lead_text(const struct team_file *t, struct arena *a)
 {
@@ -332,8 +327,6 @@ static int team_tasks(struct cadre_call *call)
 	json_close(&w);
 	return 0;
 }
-
-/* ---- message, stop ------------------------------------------------------------------------------------------------- */
 
 /* NAME or NAME@TEAM, in sessions that run. */
 static int find_member(struct cadre_call *call, struct task_list *l, struct found_task *ret)

@@ -56,8 +56,6 @@ int models_open(struct cadre_call *call)
 	return services_open_endpoints(call->services, call->err);
 }
 
-/* ---- list -------------------------------------------------------------------------------------------------------- */
-
 struct model_list {
 	struct cadre_report *report;
 	struct json_out w;
@@ -126,8 +124,6 @@ static const char *home_of(const struct model_info *row)
 	       : str_starts(str_from(row->id), STR("gemini-")) ? "gemini"
 							       : "openai";
 }
-
-/* ---- what a server lists ----------------------------------------------------------------------------------------- */
 
 enum { ASK_MS = 3000, LARGEST_LIST = 8 << 20 };
 
@@ -300,8 +296,6 @@ static int models_list(struct cadre_call *call)
 	return status;
 }
 
-/* ---- show -------------------------------------------------------------------------------------------------------- */
-
 const char *models_credential(struct services *sv, const struct provider *p, struct arena *a)
 {
 	const char *names[] = { p->env.auth_token, p->env.api_key };
@@ -397,8 +391,6 @@ static int models_show(struct cadre_call *call)
 	json_close(&l.w);
 	return 0;
 }
-
-/* ---- update ------------------------------------------------------------------------------------------------------ */
 
 static int models_update(struct cadre_call *call)
 {

@@ -90,8 +90,6 @@ static void trial_ask(struct model_trial *t, struct endpoint *endpoint)
 	t->ended_ms = loop_now_ms(loop);
 }
 
-/* ---- the cause in one line --------------------------------------------------------------------------------------- */
-
 static const char *proxy_in_use(const struct services *sv)
 {
 	static const char *const names[] = { "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY" };
@@ -247,8 +245,6 @@ static const char *trial_doubt(const struct model_trial *t, bool tools, struct a
 		return arena_printf(a, "the server mapped the name to %s", answer->model);
 	return NULL;
 }
-
-/* ---- the requests ------------------------------------------------------------------------------------------------ */
 
 /* A server that cuts prompts does so above its context: its request is longer than the smallest one. */
 static void trial_head(struct model_trial *t, bool tools)

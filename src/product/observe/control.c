@@ -38,8 +38,6 @@ static struct cadre_session *client_session(const struct client *v)
 	return CONTAINER_OF(v->base.server, struct control, server)->session;
 }
 
-/* ---- closing ----------------------------------------------------------------------------------------------------- */
-
 static void control_end(struct control_server *server)
 {
 	free(CONTAINER_OF(server, struct control, server));
@@ -62,8 +60,6 @@ static void on_client_close(struct control_client *base)
 {
 	forget_pending(CONTAINER_OF(base, struct client, base));
 }
-
-/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 static void on_written(uv_write_t *write, int status)
 {
@@ -127,8 +123,6 @@ static void answer_session(struct client *v, struct agent_record *only)
 	forget_pending(v);
 	send_answer(v);
 }
-
-/* ---- stopping ---------------------------------------------------------------------------------------------------- */
 
 static void on_task_end(struct agent_wait *wait)
 {
@@ -202,8 +196,6 @@ static void answer_stop(struct client *v, const struct json *request)
 		answer_session(v, NULL);
 }
 
-/* ---- words of the user for a member ------------------------------------------------------------------------------- */
-
 static void answer_tell(struct client *v, const struct json *request)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -227,8 +219,6 @@ static void answer_tell(struct client *v, const struct json *request)
 	else
 		answer_session(v, record);
 }
-
-/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 static void handle_request(struct client *v, struct str line)
 {
@@ -275,8 +265,6 @@ static void on_read(struct control_client *base, bool ended)
 	else
 		next_request(v);
 }
-
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void control_open(struct control_table *table, struct cadre_session *s)
 {

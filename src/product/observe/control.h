@@ -23,7 +23,7 @@ enum {
 	CONTROL_ANSWER_LIMIT = 64 << 20,
 };
 
-/* ---- control_socket.c: the directory, its sockets, and a request to one ------------------------------------------ */
+/* control_socket.c: the directory, its sockets, and a request to one. */
 
 /* -ERR_NOT_FOUND: no such directory. -ERR_DENIED: accessible to other users. */
 int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *err);
@@ -38,7 +38,7 @@ int control_connect(const char *path, struct err *err);
 /* Sends one request and appends the answer, without its line end. -ERR_NOT_FOUND: no listener; -ERR_TIMEOUT. Blocks. */
 int control_ask(const char *path, struct str request, int timeout_ms, struct buf *answer, struct err *err);
 
-/* ---- control_socket.c: a socket of this process. It never keeps a run alive; its clients are of the same user ------ */
+/* control_socket.c: a socket of this process. It never keeps a run alive; its clients are of the same user. */
 
 struct control_client {
 	struct control_server *server;
@@ -67,7 +67,7 @@ int control_server_listen(struct control_server *s, const char *path, struct err
 void control_client_close(struct control_client *c);
 void control_server_close(struct control_server *s);
 
-/* ---- task_json.c: a task row as JSON, also the format of `cadre tasks --json` ------------------------------------ */
+/* task_json.c: a task row as JSON, also the format of `cadre tasks --json`. */
 
 void task_json_write(struct json_out *w, const struct task_row *row); /* an object */
 /* Texts go into the arena; missing members are "" or 0. */

@@ -94,8 +94,6 @@ const char *control_socket_path(struct arena *a, const char *dir, const char *se
 	return arena_printf(a, "%s/%s%s", dir, session, suffix);
 }
 
-/* ---- a socket of this process ------------------------------------------------------------------------------------ */
-
 static void on_server_closed(uv_handle_t *handle)
 {
 	struct control_server *s = handle->data;
@@ -205,8 +203,6 @@ void control_server_close(struct control_server *s)
 		(void)unlink(s->path);
 	uv_close((uv_handle_t *)&s->pipe, on_server_closed);
 }
-
-/* ---- a request --------------------------------------------------------------------------------------------------- */
 
 static int64_t now_ms(void)
 {

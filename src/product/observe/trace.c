@@ -45,7 +45,7 @@ static unsigned track_tid(const struct track *k, unsigned lane)
 	return k->number * MOST_LANES + lane;
 }
 
-/* ---- the file; times are microseconds since the trace began ---------------------------------------------------- */
+/* The file; times are microseconds since the trace began. */
 
 static void trace_write(struct trace *t)
 {
@@ -78,8 +78,6 @@ static unsigned *trace_alive(struct trace *t, unsigned pid)
 	return &t->alive[pid - 1];
 }
 
-/* ---- elements ---------------------------------------------------------------------------------------------------- */
-
 /* rest: the members that a kind has of its own, and the end */
 static void printf_like(6, 7) trace_put(struct trace *t, const char *phase, const char *name, unsigned pid,
 					unsigned tid, const char *rest, ...)
@@ -110,8 +108,6 @@ static void trace_end(struct trace *t, const struct track *k, unsigned lane, con
 {
 	trace_put(t, "E", "", k->pid, track_tid(k, lane), "args:{end?:'%s'}}", state);
 }
-
-/* ---- slices, instants and counters ------------------------------------------------------------------------------- */
 
 /* Slices of one thread must nest, but the tools of an answer run at the same time. So an agent has lanes: the first
  * tool is on the agent's own thread inside its turn, a parallel one on the next free thread of that agent. Between
@@ -287,8 +283,6 @@ static void trace_event(struct trace *t, const char *session, const struct event
 			  STR_ARG(text));
 	}
 }
-
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void trace_free(struct observer *o)
 {

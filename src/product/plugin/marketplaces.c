@@ -20,8 +20,6 @@ int marketplace_ctx_open(struct marketplace_ctx *ctx, struct services *sv, struc
 	return 0;
 }
 
-/* ---- fetching ---------------------------------------------------------------------------------------------------- */
-
 int market_fetch(struct marketplace_ctx *ctx, const struct json *source, const char *dir, const char **ret_dir,
 		 struct err *err)
 {
@@ -50,8 +48,6 @@ int market_fetch(struct marketplace_ctx *ctx, const struct json *source, const c
 		return err_set(err, ERR_USAGE, "path: '%s' is not in the repository", git.path);
 	return 0;
 }
-
-/* ---- sources ----------------------------------------------------------------------------------------------------- */
 
 static void write_source(struct buf *out, const char *kind, const char *key, struct str value, struct str ref)
 {
@@ -93,8 +89,6 @@ static int market_source_write(struct marketplace_ctx *ctx, const char *what, st
 			       "'%.100s' is neither a directory, the address of a repository, nor OWNER/NAME", what);
 	return 0;
 }
-
-/* ---- adding ------------------------------------------------------------------------------------------------------ */
 
 static int check_allowed(struct marketplace_ctx *ctx, const char *name, const struct json *source, struct err *err)
 {
@@ -173,8 +167,6 @@ static int market_add(struct marketplace_ctx *ctx, struct str source_json, const
 	return status;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------------- */
-
 struct declared {
 	const char *name;
 	const struct json *source; /* NULL: the settings do not declare it */
@@ -206,8 +198,6 @@ int market_open(struct marketplace_ctx *ctx, const char *name, struct marketplac
 	status = check_allowed(ctx, name, known->source, err);
 	return status < 0 ? status : marketplace_read(ret_market, known->dir, err);
 }
-
-/* ---- list -------------------------------------------------------------------------------------------------------- */
 
 static void list_market(struct cadre_report *r, struct json_out *w, const struct known_marketplace *k)
 {
@@ -248,8 +238,6 @@ int marketplace_list(struct cadre_call *call)
 			    "No marketplace is known: cadre plugin marketplace add PATH or ADDRESS.");
 	return 0;
 }
-
-/* ---- changes ----------------------------------------------------------------------------------------------------- */
 
 static void report_market(struct cadre_report *r, const char *name, const char *did)
 {

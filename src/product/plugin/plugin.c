@@ -174,8 +174,6 @@ static int plugin_list_run(struct cadre_call *call)
 	return 0;
 }
 
-/* ---- validate ---------------------------------------------------------------------------------------------------- */
-
 static void report_plugin(struct cadre_report *r, struct json_out *w, struct plugin *p)
 {
 	plugin_validate(p);
@@ -292,8 +290,6 @@ struct change {
 	const char *scope;
 };
 
-/* ---- settings ---------------------------------------------------------------------------------------------------- */
-
 static int settings_path(struct change *k, const char **ret_path, struct err *err)
 {
 	struct marketplace_ctx *ctx = &k->ctx;
@@ -355,8 +351,6 @@ static int report_change(struct change *k, const char *id, const char *did, stru
 	plugin_list_unref(list);
 	return 0;
 }
-
-/* ---- install ----------------------------------------------------------------------------------------------------- */
 
 /* What runs by itself as soon as a plugin counts, a line each: "hooks EVENT", "MCP server NAME", "programs". */
 static void add_powers(struct buf *out, const struct plugin *p)
@@ -477,8 +471,6 @@ static int install_plugin(struct change *k, struct err *err)
 		return err_set(err, ERR_NOT_FOUND, "'%.100s' is neither a path nor NAME@MARKETPLACE", k->what);
 	return install_offer(k, arena_dup(&ctx->arena, k->what, (size_t)(at - k->what)), at + 1, err);
 }
-
-/* ---- other changes ----------------------------------------------------------------------------------------------- */
 
 /* The plugin that was named; its texts are in the ctx's arena. */
 static int find_plugin(struct change *k, const char **ret_id, const char **ret_root, struct err *err)

@@ -35,8 +35,6 @@ struct serve {
 	struct kick kick; /* a call has come or ended */
 };
 
-/* ---- messages out ---- */
-
 /* An answer to the request with this id, or a notification if it has a method; and a member with JSON. */
 static void serve_send(struct serve *s, struct str id, const char *method, const char *member, struct str json)
 {
@@ -65,7 +63,7 @@ printf_like(4, 5) static void serve_refuse(struct serve *s, struct str id, int c
 	serve_send(s, id, NULL, "error", buf_str(&error));
 }
 
-/* ---- offered tools: not those that need the user or a conversation. A subagent is started by a smaller tool than the
+/* Offered tools: not those that need the user or a conversation. A subagent is started by a smaller tool than the
  * model's own. ---- */
 static const char agent_name[] = "agent";
 static const char agent_schema[] =
@@ -110,8 +108,6 @@ static void serve_list_tools(struct serve *s, struct str id)
 	json_putf(&w, "]}");
 	serve_send(s, id, NULL, "result", buf_str(&result));
 }
-
-/* ---- calls ---- */
 
 static void on_call_done(struct tool_call *call)
 {
@@ -252,8 +248,6 @@ static void on_event(const struct cadre_event *e, void *data)
 	}
 }
 
-/* ---- messages in ---- */
-
 static void serve_take_message(struct serve *s, const struct json *root)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -360,8 +354,6 @@ static void serve_watch(struct serve *s, bool on)
 			serve_read(s);
 	}
 }
-
-/* ---- start and end ---- */
 
 /* The client does not read our answers any more. */
 static void on_unread(struct cadre_writer *w, void *data)

@@ -28,8 +28,6 @@ static struct tool_call *find_question(struct cadre_session *s, const char *id, 
 	return call;
 }
 
-/* ---- may a call run? --------------------------------------------------------------------------------------------- */
-
 static const char *rules_file(struct cadre_session *s, struct arena *a, struct err *err)
 {
 	struct settings_spec spec;
@@ -175,8 +173,6 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 	return api_status(status, &err, why, why_size);
 }
 
-/* ---- questions of agents ----------------------------------------------------------------------------------------- */
-
 int cadre_answer_question(struct cadre_session *s, const char *id, const char *const *answers, size_t count)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -225,8 +221,6 @@ int cadre_answer_question(struct cadre_session *s, const char *id, const char *c
 	question_answer(call, root);
 	return CADRE_OK;
 }
-
-/* ---- a tool of an MCP server answers ---------------------------------------------------------------------------------- */
 
 /* --permission-prompt-tool: it gets {"tool_name","input","tool_use_id"} and answers {"behavior":"allow","updatedInput":..} or
  * {"behavior":"deny","message":..}. Anything else is a refusal. */
@@ -318,15 +312,12 @@ static void output_start(struct tool_call *call)
 	tool_call_finish(call, STR("The answer was taken."));
 }
 
-/* ---- the option -------------------------------------------------------------------------------------------------- */
-
 /* Tools have objects as their input: a schema without a type gets it here. */
 static int define_tool(struct cadre_session *s, struct buf *definition, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_SCHEMA } };
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf typed = { 0 };
+	AUTO_BUF struct buf text = { 0 }, typed = { 0 };
 	struct json_out w = json_out(definition);
 	struct str given = str_trim(str_from(s->services->options.json_schema));
 	const struct json *root;
@@ -368,8 +359,6 @@ int session_open_schema(struct cadre_session *s, struct err *err)
 	s->tree.answer_tool = &s->schema->tool;
 	return 0;
 }
-
-/* ---- a turn ------------------------------------------------------------------------------------------------------ */
 
 void structured_output_on_event(struct cadre_session *s, const struct event *event)
 {

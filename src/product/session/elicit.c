@@ -10,8 +10,6 @@
 #include "agents/agent/hooks.h"
 #include "lib/base/list.h"
 
-/* ---- a form as a list of questions ------------------------------------------------------------------------------------ */
-
 static const struct json *form_properties(const struct json *elicitation)
 {
 	const struct json *p = json_get(json_get(elicitation, "requested_schema"), "properties");
@@ -89,8 +87,6 @@ static void form_questions(struct buf *out, const struct json *elicitation)
 	json_putf(&w, "]}");
 }
 
-/* ---- answers ----------------------------------------------------------------------------------------------------- */
-
 /* In the type of the schema; an answer that does not fit its type is left out. */
 static void put_answer(struct json_out *w, struct json_member m, const char *text, struct arena *a)
 {
@@ -122,13 +118,12 @@ static void put_answer(struct json_out *w, struct json_member m, const char *tex
 	}
 }
 
-/* ---- an elicitation --------------------------------------------------------------------------------------------------- */
-
 struct elicitation {
 	struct elicitation *next;
 	struct cadre_session *session;
 	struct mcp_elicitation *asked; /* NULL: the server does not want an answer any more */
 	struct hook_batch *hook_batch;
+	bool shown; /* its event is being delivered and borrows from it */
 	char id[UUID_LEN + 1];
 	char *server, *mode;
 	char *asked_id;      /* the server's own, of an address; "": none */
@@ -158,11 +153,10 @@ static void elicitation_decide(struct elicitation *e, const char *action, struct
 static void elicitation_reply(struct elicitation *e)
 {
 	if (e->asked)
-		mcp_elicitation_answer(e->asked, e->action, buf_str(&e->content));
-	elicitation_free(e);
+		mcp_elicitation_answer(TAKE(e->asked), e->action, buf_str(&e->content));
+	if (!e->shown)
+		elicitation_free(e);
 }
-
-/* ---- hooks ------------------------------------------------------------------------------------------------------- */
 
 /* True: a hook has given the answer. */
 static bool elicitation_apply_hooks(struct elicitation *e, const struct hook_outcome *outcome)
@@ -213,11 +207,15 @@ static void elicitation_ask_host(struct elicitation *e)
 		return;
 	}
 	form_questions(&questions, root);
+	e->shown = true;
 	session_emit(e->session, &(struct event){ .kind = EVENT_ELICITATION_ASKED,
 						  .name = e->server,
 						  .id = e->id,
 						  .text = buf_str(&questions),
 						  .raw = buf_str(&e->question) });
+	e->shown = false;
+	if (!e->asked) /* answered inside the event */
+		elicitation_free(e);
 }
 
 static void on_asked(void *data, const struct hook_outcome *outcome)
@@ -233,8 +231,6 @@ static void on_asked(void *data, const struct hook_outcome *outcome)
 	else
 		elicitation_ask_host(e);
 }
-
-/* ---- from the pool and the host ---------------------------------------------------------------------------------- */
 
 void services_elicit(void *data, const struct mcp_server *server, struct mcp_elicitation *asked)
 {
@@ -286,7 +282,7 @@ static struct elicitation *elicitation_find(const struct cadre_session *s, const
 {
 	struct elicitation *e = s->elicitations;
 
-	while (e && (strcmp(e->id, id) != 0 || e->hook_batch))
+	while (e && (strcmp(e->id, id) != 0 || e->hook_batch || !e->asked))
 		e = e->next;
 	return e;
 }

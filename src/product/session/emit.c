@@ -43,8 +43,6 @@ void session_emit_error(struct cadre_session *s, const char *format, ...)
 	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(text) });
 }
 
-/* ---- how a turn ended -------------------------------------------------------------------------------------------------- */
-
 static const struct ending {
 	const char *subtype;
 	bool is_error;

@@ -52,8 +52,6 @@ static void on_late(void *data, const struct hook_late *late)
 		query_notice(&a->query, NULL, buf_str(&text));
 }
 
-/* ---- events of hooks ------------------------------------------------------------------------------------------- */
-
 static void hook_emit(struct services *sv, enum event_kind kind, const struct hook_report *r)
 {
 	struct cadre_session *s = session_by_id(sv, r->session_id);
@@ -90,7 +88,7 @@ static void on_ended(void *data, const struct hook_report *report)
 	hook_emit(data, EVENT_HOOK_ENDED, report);
 }
 
-/* ---- hooks that are a question to a model, or a tool of a server ------------------------------------------------------ */
+/* Hooks that are a question to a model, or a tool of a server. */
 
 /* Freed as one piece: hooks stays first. */
 struct runner {
@@ -176,8 +174,6 @@ static struct hook_runner *runner_new(struct services *sv, const struct hook_run
 
 	return &r->hooks;
 }
-
-/* ---- its life -------------------------------------------------------------------------------------------------- */
 
 int services_open_hooks(struct services *sv, struct err *err)
 {

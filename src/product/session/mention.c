@@ -35,8 +35,6 @@ struct mentions {
 	size_t count;
 };
 
-/* ---- finding them ------------------------------------------------------------------------------------------------ */
-
 /* The next name behind an @ from *at on; p == NULL: there are no more. */
 static struct str next_name(struct str text, size_t *at)
 {
@@ -55,8 +53,6 @@ static struct str next_name(struct str text, size_t *at)
 	}
 	return (struct str){ 0 };
 }
-
-/* ---- reading them ------------------------------------------------------------------------------------------------ */
 
 static void on_kick(struct kick *kick)
 {

@@ -21,8 +21,6 @@ struct update {
 	size_t count;
 };
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
-
 static int find_file(struct update *u, struct err *err)
 {
 	struct str to = json_str(json_get(u->json, "destination"), &u->arena);
@@ -76,8 +74,6 @@ static bool update_names(const struct update *u, const char *text)
 			return true;
 	return false;
 }
-
-/* ---- in a file -------------------------------------------------------------------------------------------------- */
 
 static int edit_file(struct update *u, const char *list, struct err *err)
 {

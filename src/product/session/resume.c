@@ -143,8 +143,7 @@ int session_find(struct cadre_session *s, const struct options *o, const char *p
 /* A team and agents that came behind the message to which the conversation was set back */
 static void drop_later(struct cadre_session *s, const struct session_load *l, struct buf *notes)
 {
-	AUTO_BUF struct buf names = { 0 };
-	AUTO_BUF struct buf tasks = { 0 };
+	AUTO_BUF struct buf names = { 0 }, tasks = { 0 };
 	struct err err = { 0 };
 
 	agent_tree_set_back(&s->tree, &l->later, &names);

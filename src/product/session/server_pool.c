@@ -9,8 +9,6 @@
 #include "config/settings/settings_store.h"
 #include "lib/base/list.h"
 
-/* ---- of the runtime ---------------------------------------------------------------------------------------------- */
-
 static void on_log(void *data, const struct mcp_server *server, const char *level, struct str text)
 {
 	struct services *sv = data;
@@ -83,8 +81,6 @@ void services_close_servers(struct services *sv)
 	mcp_config_free(TAKE(sv->mcp_config));
 }
 
-/* ---- of a session ------------------------------------------------------------------------------------------------ */
-
 static void on_change(void *data)
 {
 	struct cadre_session *s = data;
@@ -125,8 +121,6 @@ void session_open_servers(struct cadre_session *s)
 		sv, sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
 }
 
-/* ---- before the first request ------------------------------------------------------------------------------------ */
-
 static void on_settled(void *data)
 {
 	turn_work_over(data);
@@ -147,8 +141,6 @@ void session_stop_awaiting(struct cadre_session *s)
 {
 	mcp_selection_wait(s->tree.main.servers, 0, on_settled, s);
 }
-
-/* ---- approval of the servers that a project brings -------------------------------------------------------------------- */
 
 enum verdict { NOT_NOW, YES, ALL, NO };
 
@@ -193,9 +185,11 @@ static void on_approval_kick(struct kick *kick)
 	json_putf(&w, "{label:'yes', description:'now and later, in this project'}");
 	json_putf(&w, "{label:'all', description:'this one and all others that the project has or will have'}");
 	json_putf(&w, "{label:'no', description:'never in this project'}], multiSelect:false}]}");
+	char id[UUID_LEN + 1]; /* an answer inside the event clears the other one */
+	memcpy(id, a->id, sizeof id);
 	session_emit(s, &(struct event){ .kind = EVENT_QUESTION_ASKED,
 					 .name = config->items[a->at].name,
-					 .id = a->id,
+					 .id = id,
 					 .text = buf_str(&question) });
 }
 

@@ -21,7 +21,7 @@ void session_stop_awaiting(struct cadre_session *s); /* while it waits: turn_wor
 
 void session_find_roots(struct cadre_session *s); /* its directories are known */
 
-/* ---- approval of the servers that a project brings ---------------------------------------------------------------- */
+/* Approval of the servers that a project brings. */
 
 /* Asks the user about those that are pending, from the loop, if the user can be asked. After session_open_servers(). */
 void session_open_approval(struct cadre_session *s);
@@ -77,7 +77,6 @@ void prompt_tool_ask(struct cadre_session *s, const struct event *event);
 
 /* Prompts of MCP servers as commands: "/mcp__SERVER__PROMPT one two" asks the server for its messages, which
  * become part of the user's message. */
-struct mcp_lease;
 /* All are borrowed until return. False: the visit ends. */
 typedef bool server_prompt_visit_fn(void *data, struct mcp_lease *link, const char *name,
 				    const struct mcp_prompt *prompt);

@@ -90,8 +90,6 @@ bool server_prompt_is(const struct cadre_session *s, struct str name)
 	return a.link;
 }
 
-/* ---- its messages ------------------------------------------------------------------------------------------------ */
-
 static struct segment *image_segment(const struct json *content, struct arena *a)
 {
 	struct str mime = json_str(json_get(content, "mimeType"), a);

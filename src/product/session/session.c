@@ -54,8 +54,6 @@ static int web_ask_model(struct web *web, struct tool_env *env, struct web_quest
 	return q->asked ? 0 : -(int)err->kind;
 }
 
-/* ---- making one ---------------------------------------------------------------------------------------------- */
-
 static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on_event, void *data)
 {
 	struct cadre_session *s =
@@ -172,6 +170,8 @@ static int open_session(struct cadre_session *s, struct err *err)
 	if (policy_load(sv, err) < 0 || services_open_endpoints(sv, err) < 0 || agent_set_model(a, NULL, err) < 0 ||
 	    open_tree(s, o, err) < 0)
 		return -(int)err->kind;
+	if (s->tree.no_shell) /* before the servers start */
+		return err_set(err, ERR_USAGE, "%s", s->tree.no_shell);
 	const char *stored = a->load ? a->load->agent : NULL;
 	if (main_definition_find(sv, stored, &a->notes, &d, err) < 0)
 		return -(int)err->kind;
@@ -183,8 +183,6 @@ static int open_session(struct cadre_session *s, struct err *err)
 		return -(int)err->kind;
 	if (o->channels)
 		buf_addf(&a->notes, "no server can push messages: --channels has no effect\n");
-	if (s->tree.no_shell)
-		return err_set(err, ERR_USAGE, "%s", s->tree.no_shell);
 	agent_tree_warn_sandbox(&s->tree);
 	session_find_roots(s);
 	session_open_approval(s);
@@ -205,8 +203,6 @@ int session_open(struct services *sv, cadre_event_fn *on_event, void *data, stru
 	*ret_session = s;
 	return 0;
 }
-
-/* ---- forking one --------------------------------------------------------------------------------------------- */
 
 static int open_fork(struct cadre_session *s, struct cadre_session *f, struct err *err)
 {
@@ -254,8 +250,6 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 	*ret_session = f;
 	return CADRE_OK;
 }
-
-/* ---- the end ------------------------------------------------------------------------------------------------- */
 
 void session_free(struct cadre_session *s)
 {

@@ -85,7 +85,6 @@ struct session_prompt {
 int session_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err);
 /* More settings in the layer of --settings, from the next call and request on. more: an object; null takes a key out. On
  * failure the old ones hold. */
-struct json;
 int session_apply_settings(struct cadre_session *s, const struct json *more, struct err *err);
 
 /* Changes a settings file, at once or later; then a failure becomes an error event of the session. */
@@ -98,7 +97,6 @@ void policy_apply(struct services *sv, struct policy *changed); /* takes it: it 
 
 void services_check_backlog(struct services *sv); /* pauses or resumes all sessions */
 
-struct json_out;
 void session_put_commands(struct json_out *w, const struct cadre_session *s); /* an array: what a user calls by /name */
 void session_put_model_usage(struct json_out *w,
 			     const struct cadre_session *s); /* an object: a member for each model */
@@ -132,7 +130,7 @@ int services_skill_sources(struct services *sv, struct arena *a, struct catalog_
 /* c->skills, made with the first session; it stays NULL if there are to be none. */
 int services_open_skills(struct services *sv, struct err *err);
 
-/* ---- texts that the build puts into the program -------------------------------------------------------------------- */
+/* Texts that the build puts into the program. */
 
 extern const char agent_template_text[]; /* agent_template.md */
 extern const char style_explanatory_text[], style_learning_text[], style_proactive_text[];

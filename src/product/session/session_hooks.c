@@ -11,8 +11,6 @@
 #include "lib/io/file.h"
 #include "lib/json/json.h"
 
-/* ---- their outcome ----------------------------------------------------------------------------------------------- */
-
 /* A hook's JSON string. Anything else counts as "". */
 static struct str hook_text(struct str json, struct arena *a)
 {
@@ -61,8 +59,6 @@ static void on_hooks_over(void *data, const struct hook_outcome *outcome)
 	buf_add(&t->hook_reason, reason.p, reason.n);
 	turn_work_over(s);
 }
-
-/* ---- their events ------------------------------------------------------------------------------------------------ */
 
 printf_like(4, 5) static bool run_turn_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
 					     const char *fields, ...)
@@ -154,8 +150,6 @@ bool session_run_end_hooks(struct cadre_session *s)
 	s->turn.end_hooks_ran = run_turn_hooks(s, HOOK_SESSION_END, reason, "{reason:'%s'}", reason);
 	return s->turn.end_hooks_ran;
 }
-
-/* ---- settings that have changed ---------------------------------------------------------------------------------- */
 
 /* Hooks see each changed file, one after the other, and may reject the change; changes to managed settings cannot be rejected.
  * Sessions of a runtime share the settings: what one of them accepts holds for all. */
@@ -494,8 +488,6 @@ static void on_timer(struct timer *timer)
 	if (turn_is_running(&f->session->turn))
 		timer_start(f->session->services->loop, &f->timer, LOOK_MS);
 }
-
-/* ---- of a session ------------------------------------------------------------------------------------------------ */
 
 void session_watch_files(struct cadre_session *s)
 {

@@ -14,8 +14,6 @@
 #include "defs/policy/permissions.h"
 #include "lib/io/file.h"
 
-/* ---- what the definition of its agent adds -------------------------------------------------------------------- */
-
 /* The definition's initialPrompt, which precedes the first prompt of a new session; empty: none. */
 static struct str session_initial_prompt(const struct cadre_session *s)
 {
@@ -82,8 +80,6 @@ void session_report_agent(struct cadre_session *s)
 		buf_addch(&m->notes, '\n');
 	emit_agent_notes(s);
 }
-
-/* ---- on disk --------------------------------------------------------------------------------------------------- */
 
 /* A hook's opening is added alone: the prompt follows when the model has answered it. */
 int session_add_prompt(struct cadre_session *s, struct err *err)
@@ -173,8 +169,6 @@ int cadre_has_interrupted_turn(const struct cadre_session *s)
 
 	return l && (l->interrupted || l->waiting_count || agent_tree_unfinished(&s->tree, &l->delivered));
 }
-
-/* ---- in memory ------------------------------------------------------------------------------------------------- */
 
 int session_check_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err)
 {
@@ -349,7 +343,7 @@ int cadre_session_set(struct cadre_session *s, const char *option, const char *v
 			  why_size);
 }
 
-/* ---- settings from the host, in the layer of --settings: a key replaces, null removes --------------------------------- */
+/* Settings from the host, in the layer of --settings: a key replaces, null removes. */
 
 enum { FILE_MAX_BYTES = 2 << 20 };
 
@@ -363,13 +357,7 @@ static void merge_settings(struct buf *out, struct arena *a, const struct json *
 	struct json_out w = json_out(out);
 
 	json_open(&w, '{');
-	for (struct json_member m = json_members(old); m.key; m = json_member_next(old, m)) {
-		struct str key = json_str(m.key, a);
-		if (json_get_str(more, key))
-			continue;
-		json_key_str(&w, key);
-		json_put_raw(&w, json_raw(m.value));
-	}
+	json_put_members(&w, old, NULL, more);
 	for (struct json_member m = json_members(more); m.key; m = json_member_next(more, m)) {
 		struct str key = json_str(m.key, a);
 		bool is_setting = !json_is(m.value, JSON_NULL);
@@ -387,8 +375,7 @@ int session_apply_settings(struct cadre_session *s, const struct json *more, str
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_BUF struct buf layer = { 0 };
-	AUTO_BUF struct buf merged = { 0 };
+	AUTO_BUF struct buf layer = { 0 }, merged = { 0 };
 	struct services *sv = s->services;
 	const char *given = sv->options.settings;
 	const struct json *old = NULL;

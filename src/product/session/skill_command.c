@@ -36,8 +36,6 @@ struct expansion {
 	struct kick kick;     /* reports why */
 };
 
-/* ---- the list of commands --------------------------------------------------------------------------------------- */
-
 static const struct builtin_command compact_command = { "compact",
 							"Summarize the conversation and continue from the summary",
 							"[instructions for the summary]" };
@@ -83,8 +81,6 @@ void session_put_commands(struct json_out *w, const struct cadre_session *s)
 	json_close(w);
 }
 
-/* ---- commands in a prompt ---------------------------------------------------------------------------------------- */
-
 static struct str cut_word(struct str *rest)
 {
 	size_t n = 0;
@@ -120,8 +116,6 @@ static bool has_command(struct cadre_session *s, struct str part, bool is_typed)
 			return false;
 	return access(arena_str(&a, word).p, F_OK) != 0;
 }
-
-/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 void session_drop_expansion(struct cadre_session *s)
 {
@@ -176,8 +170,6 @@ static void give_texts(struct expansion *e)
 	t->block_count = n;
 	expansion_over(e, EXPANSION_EXPANDED, STR(""));
 }
-
-/* ---- a skill that runs in a subagent ----------------------------------------------------------------------------- */
 
 static void allow_forked_skill(struct tool_gate *gate, struct tool_call *call)
 {
@@ -248,8 +240,6 @@ static void fork_skill(struct expansion *e, struct str task)
 	e->call->done = on_agent_done;
 	tool_call_start(e->call);
 }
-
-/* ---- one command after the other -------------------------------------------------------------------------------- */
 
 static void expand_next(struct expansion *e);
 
@@ -350,8 +340,6 @@ static void expand_next(struct expansion *e)
 		expand_command(e);
 }
 
-/* ---- the beginning ----------------------------------------------------------------------------------------------- */
-
 static void on_expansion_failed(struct kick *kick)
 {
 	struct expansion *e = CONTAINER_OF(kick, struct expansion, kick);
@@ -435,8 +423,6 @@ void session_expand_cancel(struct cadre_session *s)
 	if (e->call)
 		tool_call_cancel(e->call);
 }
-
-/* ---- the skills of a runtime ----------------------------------------------------------------------------------------- */
 
 int services_skill_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)
 {

@@ -16,8 +16,6 @@ struct style_definition {
 	bool keeps_prompt;
 };
 
-/* ---- one file ---------------------------------------------------------------------------------------------------- */
-
 static void read_style_text(struct definition_reader *r, const struct json *value, void *at)
 {
 	const char *text = json_is(value, JSON_STRING) ? definition_text(r, value) : NULL;
@@ -92,8 +90,6 @@ static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const
 		catalog_file_add(f, &style->common);
 	}
 }
-
-/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 static void add_style_dir(struct catalog_locations *p, const char *claude_dir, const char *below)
 {
@@ -175,8 +171,6 @@ static const struct catalog_entry *next_style(const struct catalog *c, const str
 	}
 	return next;
 }
-
-/* ---- for the session --------------------------------------------------------------------------------------------- */
 
 void session_find_style(struct cadre_session *s)
 {

@@ -64,8 +64,6 @@ void session_kick(struct cadre_session *s)
 	loop_kick(s->services->loop, &s->kick);
 }
 
-/* ---- facts --------------------------------------------------------------------------------------------------- */
-
 void turn_work_over(struct cadre_session *s)
 {
 	s->turn.pending = false;
@@ -99,8 +97,6 @@ static void on_async_hooks_late(struct timer *timer)
 {
 	agent_tree_cancel_async_hooks(&CONTAINER_OF(timer, struct cadre_session, async_hooks_wait)->tree);
 }
-
-/* ---- beginning and end --------------------------------------------------------------------------------------- */
 
 static void turn_begin(struct cadre_session *s, enum turn_origin origin)
 {
@@ -175,8 +171,6 @@ static enum step turn_await_query(struct cadre_session *s)
 	s->turn.pending = true;
 	return STEP_WAIT;
 }
-
-/* ---- the steps ----------------------------------------------------------------------------------------------- */
 
 static enum step step_settings(struct cadre_session *s)
 {
@@ -436,8 +430,6 @@ static enum step turn_step(struct cadre_session *s)
 	return states[t->state].step ? states[t->state].step(s) : turn_set_state(s, states[t->state].next);
 }
 
-/* ---- between turns ------------------------------------------------------------------------------------------- */
-
 /* No turn runs: wait for children and hooks, but not for ever, run SessionEnd hooks, become idle, or be freed. */
 static void session_update_idle(struct cadre_session *s)
 {
@@ -518,8 +510,6 @@ static void on_kick(struct kick *kick)
 	session_update_idle(s);
 }
 
-/* ---- from outside -------------------------------------------------------------------------------------------- */
-
 /* The first steps are taken at once, so that the caller learns of a disk failure; inside an event they are taken with the next
  * kick. A turn never ends in here. */
 static int turn_begin_now(struct cadre_session *s, enum turn_origin origin, struct err *err)
@@ -545,8 +535,6 @@ int session_prompt(struct cadre_session *s, const struct session_prompt *p, stru
 	session_keep_prompt(s, p);
 	return turn_begin_now(s, TURN_BY_PROMPT, err);
 }
-
-/* ---- the lead of a member in a pane ------------------------------------------------------------------------------ */
 
 static void on_lead_prompt(void *data, struct str text)
 {

@@ -7,10 +7,8 @@
 
 struct cadre_session;
 struct config_change;
-struct err;
 struct expansion;
 struct hook_batch;
-struct hook_outcome;
 struct mentions;
 struct segment;
 

@@ -111,8 +111,6 @@ int wire_cancel_message(struct wire_request *r, struct err *err)
 	return 0;
 }
 
-/* ---- settings ---------------------------------------------------------------------------------------------------- */
-
 int wire_apply_settings(struct wire_request *r, struct err *err)
 {
 	const struct json *settings = json_get(r->body, "settings");
@@ -173,16 +171,12 @@ int wire_update_settings(struct wire_request *r, struct err *err)
 	return 0;
 }
 
-/* ---- the title --------------------------------------------------------------------------------------------------- */
-
 int wire_rename(struct wire_request *r, struct err *err)
 {
 	struct str title = str_trim(json_str(json_get(r->body, "title"), r->arena));
 
 	return title.n ? session_set_title(r->wire->session, title, err) : err_set(err, ERR_USAGE, "title is empty");
 }
-
-/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* The client saw the model read this file: it may be changed without being read again, if it is unchanged since. */
 int wire_seed_read(struct wire_request *r, struct err *err)
@@ -196,8 +190,6 @@ int wire_seed_read(struct wire_request *r, struct err *err)
 	a->tree->kit->recall_file(&a->env, path_absolute(r->arena, a->cwd, path), seen_ms, false);
 	return 0;
 }
-
-/* ---- set_model, with the hooks around it ------------------------------------------------------------------------- */
 
 struct model_switch {
 	struct services *services;
@@ -269,8 +261,6 @@ int wire_set_model(struct wire_request *r, struct err *err)
 	return WIRE_ANSWERED;
 }
 
-/* ---- register_repo_root ------------------------------------------------------------------------------------------ */
-
 /* The directory must be inside a working directory, so that a client cannot widen the reach of agents. */
 int wire_register_root(struct wire_request *r, struct err *err)
 {
@@ -299,7 +289,7 @@ int wire_register_root(struct wire_request *r, struct err *err)
 	return WIRE_ANSWERED;
 }
 
-/* ---- requests to read the disk again: the plugins, their hooks and servers stay, agents and skills are read again -- */
+/* Requests to read the disk again: the plugins, their hooks and servers stay, agents and skills are read again. */
 
 int wire_reload_skills(struct wire_request *r, struct err *err)
 {
@@ -352,8 +342,6 @@ int wire_reload_plugins(struct wire_request *r, struct err *err)
 	return 0;
 }
 
-/* ---- rewind_files ------------------------------------------------------------------------------------------------ */
-
 /* A dry run always succeeds; a real run that does nothing is an error. The protocol has no --force, so changes of others are
  * overwritten; what is lost is kept (docs/internals/checkpoint.md). */
 int wire_rewind(struct wire_request *r, struct err *err)
@@ -379,8 +367,6 @@ int wire_rewind(struct wire_request *r, struct err *err)
 	json_putf(&r->out, "], insertions:%zu, deletions:%zu", w.added, w.removed);
 	return 0;
 }
-
-/* ---- agents ------------------------------------------------------------------------------------------------------ */
 
 struct stop {
 	struct agent_wait wait;

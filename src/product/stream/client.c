@@ -37,12 +37,8 @@ static void ask_client(struct cadre_wire *w, const struct event *e, const char *
 	json_putf(&out, "{subtype:'can_use_tool', tool_name:'%s', input:%.*s, tool_use_id:'%s'", tool, STR_ARG(input),
 		  e->id);
 	question_put_suggestions(&out, e->rules, e->rule_count);
-	if (e->why.n)
-		json_kstr(&out, "decision_reason", e->why);
-	if (e->kind == EVENT_PERMISSION_ASKED && e->text.n)
-		json_kstr(&out, "description", e->text);
-	if (e->agent && e->agent->id[0])
-		json_kcstr(&out, "agent_id", e->agent->id);
+	json_putf(&out, "decision_reason?:'%.*s', description?:'%.*s', agent_id?:'%s'", STR_ARG(e->why),
+		  STR_ARG(e->kind == EVENT_PERMISSION_ASKED ? e->text : STR("")), q->agent_id[0] ? q->agent_id : NULL);
 	json_putf(&out, "requires_user_interaction?:!!%d}", e->kind == EVENT_QUESTION_ASKED);
 	wire_send_state(w, "requires_action");
 	(void)wire_ask(w, WIRE_ASK_PERMISSION, buf_str(&line), done, q);
@@ -129,8 +125,6 @@ void wire_sweep_questions(struct cadre_wire *w)
 	}
 }
 
-/* ---- questions of servers ---------------------------------------------------------------------------------------- */
-
 static void on_elicited(void *data, const struct json *payload, struct str why)
 {
 	struct question *q = data;
@@ -154,8 +148,6 @@ void wire_ask_elicitation(struct cadre_wire *w, const struct event *e)
 	buf_addf(&line, "{\"subtype\":\"elicitation\"," STR_FMT, (int)e->raw.n - 1, e->raw.p + 1);
 	(void)wire_ask(w, WIRE_ASK_ELICITATION, buf_str(&line), on_elicited, q);
 }
-
-/* ---- hooks that are functions of the client ---------------------------------------------------------------------- */
 
 /* Freed by the runtime as one piece: hooks stays first. */
 struct runner {

@@ -87,8 +87,6 @@ const char *cadre_event_subtype(const struct cadre_event *e)
 	return e && e->event->kind == EVENT_TURN_ENDED ? turn_subtype(e->session) : "";
 }
 
-/* ---- about children ---------------------------------------------------------------------------------------------- */
-
 static void add_path(struct buf *out, const struct agent *a)
 {
 	if (a->parent && a->parent->parent) {
@@ -170,8 +168,6 @@ int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
 				    [CADRE_FIGURE_COST_MICROS] = (int64_t)(t->cost_usd * 1e6 + 0.5) };
 	return (size_t)which < COUNT_OF(figures) ? figures[which] : 0;
 }
-
-/* ---- events that need an answer ---------------------------------------------------------------------------------- */
 
 const char *cadre_event_why(const struct cadre_event *e)
 {

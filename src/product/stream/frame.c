@@ -21,8 +21,7 @@ static void frame_put_agent(struct json_out *w, const struct event *event)
 	}
 	json_putf(w, "parent_tool_use_id:'%s', agent_id:'%s', subagent_type:'%s', task_description:'%s'",
 		  a->tool_use_id, a->id, a->type, a->description);
-	if (a->team)
-		json_kcstr(w, "teammate_name", a->name);
+	json_putf(w, "teammate_name?:'%s'", a->team ? a->name : NULL);
 }
 
 /* Of those for the user, commands too. */
@@ -200,8 +199,7 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 		  (unsigned long long)(loop_now_ms(s->services->loop) - q->started_ms), (unsigned long long)q->api_ms,
 		  q->turn);
 	json_putf(w, has_result ? "result:'%.*s'" : "errors:['%.*s']", STR_ARG(e->event->text));
-	if (has_result && schema_output(s).n)
-		json_kraw(w, "structured_output", schema_output(s));
+	json_putf(w, "structured_output?:%.*s", STR_ARG(has_result ? schema_output(s) : STR("")));
 	json_putf(w, "stop_reason:'%s', terminal_reason:'%s', total_cost_usd:%g, usage:",
 		  q->stop_reason[0] ? q->stop_reason : NULL, terminal_reasons[q->end], agent_tree_cost(&s->tree));
 	usage_write(w, &q->usage);
@@ -225,8 +223,6 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 		json_kraw(w, "origin", buf_str(s->prompt_origin));
 	frame_subagent_stats(w, &s->tree);
 }
-
-/* ---- frames about children --------------------------------------------------------------------------------------- */
 
 static void frame_task(struct json_out *w, const struct cadre_event *e)
 {
@@ -287,8 +283,6 @@ static void frame_tasks_changed(struct json_out *w, const struct agent_tree *t)
 	}
 	json_close(w);
 }
-
-/* ---- the others -------------------------------------------------------------------------------------------------- */
 
 /* Readers show `output`, so an error without hook output goes there. */
 static void frame_hook(struct json_out *w, const struct event *ev)

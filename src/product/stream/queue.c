@@ -44,16 +44,12 @@ static void message_free(struct wire_message *m)
 	free(m);
 }
 
-/* ---- the line ---------------------------------------------------------------------------------------------------- */
-
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m)
 {
 	list_drop(&w->queue, m);
 	w->queued--;
 	message_free(m);
 }
-
-/* ---- a turn for each --------------------------------------------------------------------------------------------- */
 
 void wire_take_message(struct cadre_wire *w, const struct json *message)
 {
@@ -113,17 +109,11 @@ static void send_result(struct cadre_wire *w, const char *why)
 
 	id_uuid(id);
 	json_putf(&out, "is_error:!!%d, duration_ms:0, duration_api_ms:0, num_turns:0", why != NULL);
-	if (why) {
-		json_putf(&out, "errors:['%s']", why);
-	} else {
-		json_kcstr(&out, "result", "");
-	}
+	json_putf(&out, why ? "errors:['%s']" : "result:'%s'", why ? why : "");
 	json_putf(&out, "stop_reason:null, terminal_reason:'%s', total_cost_usd:%g, usage:",
 		  why ? "turn_setup_failed" : "completed", w->session ? agent_tree_cost(&w->session->tree) : 0);
 	usage_write(&out, &(struct usage){ 0 });
-	json_putf(&out, "modelUsage:{}, permission_denials:[]");
-	if (w->origin.n)
-		json_kraw(&out, "origin", buf_str(&w->origin));
+	json_putf(&out, "modelUsage:{}, permission_denials:[], origin?:%.*s", STR_ARG(buf_str(&w->origin)));
 	w->failed = why != NULL;
 	wire_frame_end(w, &out, w->session ? w->session->id : id);
 }

@@ -6,7 +6,7 @@
 
 static void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enum wire_ask_kind kind);
 
-/* ---- requests of the client; subtypes outside the table are refused ---------------------------------------------- */
+/* Requests of the client; subtypes outside the table are refused. */
 static const struct {
 	const char *subtype;
 	wire_request_fn *take;
@@ -179,7 +179,7 @@ const char *cadre_request(struct cadre_session *s, const char *request, size_t n
 	return s->answer.p;
 }
 
-/* ---- requests of the client that are answered later -------------------------------------------------------------- */
+/* Requests of the client that are answered later. */
 
 struct wire_deferred {
 	struct wire_deferred *next, **prev;
@@ -239,8 +239,6 @@ void wire_deferred_end(struct cadre_wire *w)
 	while (w->deferred)
 		deferred_unlink(w->deferred);
 }
-
-/* ---- requests to the client -------------------------------------------------------------------------------------- */
 
 /* Without done it is withdrawn. */
 static void ask_finish(struct wire_ask *ask, wire_answer_fn *done, const struct json *payload, struct str why)

@@ -25,8 +25,6 @@ struct wire_transport {
 static const struct mcp_transport_class transport_class;
 static void free_transport(struct mcp_transport *base);
 
-/* ---- to our client of the server ----------------------------------------------------------------------------------- */
-
 static void transport_deliver(struct wire_transport *t, int64_t lost, struct str json)
 {
 	struct delivery *d = xnew(struct delivery, .lost = lost);
@@ -61,8 +59,6 @@ static void on_kick(struct kick *kick)
 	free_transport(&t->base);
 }
 
-/* ---- to the client ----------------------------------------------------------------------------------------------- */
-
 struct errand {
 	struct wire_transport *transport;
 	int64_t id; /* of the request; 0: none */
@@ -88,8 +84,7 @@ static bool answer_from_manifest(struct wire_transport *t, int64_t id, struct st
 	static const struct {
 		const char *method, *member;
 	} known[] = { { "initialize", "initializeResult" }, { "tools/list", "toolsListResult" } };
-	AUTO_JSON struct json_reader message = { 0 };
-	AUTO_JSON struct json_reader manifest = { 0 };
+	AUTO_JSON struct json_reader message = { 0 }, manifest = { 0 };
 	AUTO_BUF struct buf answer = { 0 };
 	const struct json *root, *facts;
 
@@ -127,8 +122,6 @@ static void transport_send(struct mcp_transport *base, int64_t id, struct str js
 	t->asks++;
 	(void)wire_ask(t->wire, WIRE_ASK_OTHER, buf_str(&request), on_answer, e);
 }
-
-/* ---- its life ---------------------------------------------------------------------------------------------------- */
 
 static int sdk_server_start(struct mcp_transport *base, struct err *err)
 {

@@ -89,8 +89,6 @@ int wire_mcp_toggle(struct wire_request *r, struct err *err)
 	return 0;
 }
 
-/* ---- replies when servers have connected ----------------------------------------------------------------------- */
-
 /* A request that is answered when no server of the session is connecting */
 struct wire_settling {
 	struct wire_settling *next;
@@ -181,8 +179,6 @@ int wire_mcp_reconnect(struct wire_request *r, struct err *err)
 	return WIRE_ANSWERED;
 }
 
-/* ---- another set of them ----------------------------------------------------------------------------------------- */
-
 static int join_new(const struct wire_request *r, struct json_member m, bool *ret_added, struct err *err)
 {
 	AUTO_BUF struct buf notes = { 0 };
@@ -248,8 +244,6 @@ int wire_mcp_set(struct wire_request *r, struct err *err)
 	wire_servers_changed(r->wire);
 	return WIRE_ANSWERED;
 }
-
-/* ---- calls without the model ------------------------------------------------------------------------------------- */
 
 static void on_answer(void *data, const struct json *result, const struct err *err)
 {

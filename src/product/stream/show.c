@@ -13,8 +13,6 @@
 enum { BYTES_PER_TOKEN = 4, OUTPUT_TAIL = 8192 };
 enum { USUAL_BYTES = 1 << 20, MOST_BYTES = 16 << 20 }; /* of a file */
 
-/* ---- settings ---------------------------------------------------------------------------------------------------- */
-
 struct effective {
 	struct json_out *out;
 	const struct settings *settings;
@@ -61,8 +59,6 @@ int wire_get_settings(struct wire_request *r, struct err *err)
 	return 0;
 }
 
-/* ---- the context of the next request ----------------------------------------------------------------------------- */
-
 static void put_category(struct json_out *out, const char *name, int64_t tokens)
 {
 	json_putf(out, "{name:'%s', tokens:%lld}", name, (long long)tokens);
@@ -105,8 +101,6 @@ int wire_get_context(struct wire_request *r, struct err *err)
 	return 0;
 }
 
-/* ---- the program ------------------------------------------------------------------------------------------------- */
-
 int wire_list_models(struct wire_request *r, struct err *err)
 {
 	wire_put_models(&r->out, r->wire->services);
@@ -135,7 +129,7 @@ int wire_list_rules(struct wire_request *r, struct err *err)
 	return WIRE_ANSWERED;
 }
 
-/* ---- cost; plans and rate limits belong to accounts, which do not exist here ------------------------------------- */
+/* Cost; plans and rate limits belong to accounts, which do not exist here. */
 
 int wire_get_cost(struct wire_request *r, struct err *err)
 {
@@ -160,8 +154,6 @@ int wire_get_usage(struct wire_request *r, struct err *err)
 	json_putf(&r->out, "behaviors:null");
 	return 0;
 }
-
-/* ---- get_hooks_listing ------------------------------------------------------------------------------------------- */
 
 /* Protocol names of hook sources */
 static const struct {
@@ -189,10 +181,8 @@ static void put_event(struct json_out *out, enum hook_event event, size_t count)
 {
 	const struct hook_event_info *info = hook_event_info(event);
 
-	json_putf(out, "{name:'%s', summary:'', supportsMatcher:!!%d", info->name, info->subject != NULL);
-	if (count)
-		json_ki64(out, "hookCount", (int64_t)count);
-	json_close(out);
+	json_putf(out, "{name:'%s', summary:'', supportsMatcher:!!%d, hookCount?:%zu}", info->name,
+		  info->subject != NULL, count);
 }
 
 static void put_hook(struct json_out *out, const struct hook *h, const struct hook_policy *policy)
@@ -201,18 +191,15 @@ static void put_hook(struct json_out *out, const struct hook *h, const struct ho
 			      ? policy->disable_managed
 			      : policy->disable_all || policy->managed_only || !h->origin->trusted;
 
-	json_putf(out, "{event:'%s'", hook_event_info(h->event)->name);
-	json_kstr(out, "matcher", h->matcher ? h->matcher->text : STR(""));
+	json_putf(out, "{event:'%s', matcher:'%.*s'", hook_event_info(h->event)->name,
+		  STR_ARG(h->matcher ? h->matcher->text : STR("")));
 	json_putf(out, "source:'%s', sourceLabel:'%s', type:'%s'", sources[h->origin->layer].name,
 		  sources[h->origin->layer].label, hook_type_info(h->type)->name);
 	json_kstr(out, "displayText", h->status ? str_from(h->status) : h->label);
 	json_putf(out, "commandText:'%.*s', contentLabel:'%s'", STR_ARG(h->label), labels[h->type]);
-	if (h->rule.p)
-		json_kstr(out, "condition", h->rule);
-	if (h->timeout_ms)
-		json_ki64(out, "timeout", (int64_t)(h->timeout_ms / 1000));
-	json_putf(out, "statusMessage?:'%s', runsOnce?:!!%d, runsInBackground?:!!%d, disabled?:!!%d}", h->status,
-		  h->once, h->async, is_off);
+	json_putf(out, "condition?:'%.*s', timeout?:%llu, statusMessage?:'%s'", STR_ARG(h->rule),
+		  (unsigned long long)h->timeout_ms / 1000, h->status);
+	json_putf(out, "runsOnce?:!!%d, runsInBackground?:!!%d, disabled?:!!%d}", h->once, h->async, is_off);
 }
 
 int wire_list_hooks(struct wire_request *r, struct err *err)
@@ -242,8 +229,6 @@ int wire_list_hooks(struct wire_request *r, struct err *err)
 	return 0;
 }
 
-/* ---- output of an agent ------------------------------------------------------------------------------------------ */
-
 int wire_find_record(const struct wire_request *r, struct agent_record **ret_record, struct err *err)
 {
 	struct str id = json_str(json_get(r->body, "task_id"), r->arena);
@@ -272,7 +257,7 @@ int wire_task_output(struct wire_request *r, struct err *err)
 	return 0;
 }
 
-/* ---- a file, if the main agent may read it without a question ---------------------------------------------------- */
+/* A file, if the main agent may read it without a question. */
 
 /* A file for the client: a call of Read, with its rules and hooks, that gives the bytes as they are */
 struct file_request {

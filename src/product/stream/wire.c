@@ -8,8 +8,6 @@
 
 enum { LONGEST_LINE = 64 << 20, KEPT_LINE = 1 << 20 };
 
-/* ---- out --------------------------------------------------------------------------------------------------------- */
-
 struct json_out wire_frame_begin(struct buf *line, const char *type, const char *subtype)
 {
 	struct json_out out = json_out(line);
@@ -95,7 +93,7 @@ static void send_failure(struct cadre_wire *w)
 	wire_frame_end(w, &out, w->session->id);
 }
 
-/* ---- --session-mirror: a line is sent after it is on disk and before its frame ----------------------------------- */
+/* --session-mirror: a line is sent after it is on disk and before its frame. */
 
 static void on_line(void *data, const char *path, struct str line)
 {
@@ -126,8 +124,6 @@ static void mirror_agent(struct cadre_wire *w, const struct cadre_event *e)
 	buf_addf(&line, "{\"type\":\"agent_metadata\"," STR_FMT, (int)object.n - 1, object.p + 1);
 	on_line(w->services, journal_path(a->journal), buf_str(&line));
 }
-
-/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 static void on_event(const struct cadre_event *e, void *data)
 {
@@ -195,8 +191,6 @@ int wire_open_session(struct cadre_wire *w, struct err *err)
 	}
 	return 0;
 }
-
-/* ---- in ---------------------------------------------------------------------------------------------------------- */
 
 static void set_variables(struct cadre_wire *w, const struct json *message)
 {
@@ -284,8 +278,6 @@ void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n)
 		n -= piece + 1;
 	}
 }
-
-/* ---- its life ---------------------------------------------------------------------------------------------------- */
 
 static void wire_finish(struct cadre_wire *w)
 {

@@ -131,7 +131,6 @@ wire_request_fn wire_interrupt, wire_set_mode, wire_set_thinking, wire_cancel_me
 wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version, wire_list_rules,
 	wire_list_hooks, wire_get_cost, wire_get_usage, wire_task_output, wire_read_file; /* show.c */
 /* show.c: the agent that the request names */
-struct agent_record;
 int wire_find_record(const struct wire_request *r, struct agent_record **ret_record, struct err *err);
 wire_request_fn wire_list_mentions, wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_call,
 	wire_mcp_resource;        /* servers.c */
@@ -167,7 +166,6 @@ void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
 void wire_sweep_questions(struct cadre_wire *w); /* an agent's turn has ended: withdraws its requests */
 struct hook_runner *wire_hook_runner_new(struct services *sv);
 /* initialize.c */
-struct catalog;
 void wire_put_agents(struct json_out *out, const struct agent_tree *t); /* "agents" */
 void wire_put_models(struct json_out *out, const struct services *sv);
 /* server.c */

@@ -9,17 +9,6 @@
 #include "tools/shell/shell_set.h"
 #include "core/tool/tool_list.h"
 
-static void agent_start(struct tool_call *call);
-static void agent_cancel(struct tool_call *call);
-static unsigned agent_flags(const struct tool_call *call);
-
-const struct tool tool_agent = {
-	TOOL_AGENT_FACTS,
-	.start = agent_start,
-	.cancel = agent_cancel,
-	.flags_for = agent_flags,
-};
-
 static const char *input_text(struct tool_call *call, const char *key)
 {
 	return json_cstr(json_get(call->input, key), &call->arena);
@@ -45,7 +34,8 @@ static void agent_resume_by_call(struct tool_call *call, struct str prompt, int6
 		tool_call_fail(call, "No agent '%s' in this session to resume.", id);
 	else if (!strcmp(record->tool_use_id, call->id))
 		agent_resume(record, a, call); /* this very call had resumed it before a crash */
-	else if (agent_continue(record, prompt, call, background, max_turns, &err) < 0)
+	else if (agent_may_continue(a, record, &err) < 0 ||
+		 agent_continue(record, prompt, call, background, max_turns, &err) < 0)
 		tool_call_fail(call, "%s", err.text);
 }
 
@@ -55,8 +45,7 @@ static bool agent_join_team(struct tool_call *call, struct spawn_request *reques
 	struct agent *a = call->env->owner;
 	struct agent_tree *t = a->tree;
 	struct agent_member member;
-	AUTO_BUF struct buf note = { 0 };
-	AUTO_BUF struct buf why = { 0 };
+	AUTO_BUF struct buf note = { 0 }, why = { 0 };
 	struct err err = { 0 };
 	bool fork = request->type && str_is_nocase(str_trim(str_from(request->type)), "fork");
 
@@ -121,16 +110,11 @@ static void agent_cancel(struct tool_call *call)
 	agent_stop_waited(a->tree, call);
 }
 
-/* ---- SendMessage ------------------------------------------------------------------------------------------------ */
-
-static void send_start(struct tool_call *call);
-static bool send_rewrite(const struct json *input, struct arena *a, struct buf *out);
-
-const struct tool tool_send_message = {
-	TOOL_SEND_MESSAGE_FACTS,
-	.rewrite = send_rewrite,
-	.start = send_start,
-	.cancel = lead_forget_call,
+const struct tool tool_agent = {
+	TOOL_AGENT_FACTS,
+	.start = agent_start,
+	.cancel = agent_cancel,
+	.flags_for = agent_flags,
 };
 
 /* {type, recipient, content, ...}: the answer to a request has its fields beside them */
@@ -223,7 +207,7 @@ static void send_to_agent(struct tool_call *call, struct agent *from, struct age
 		runs = false; /* the run that it began may have been cut off, and continues */
 	} else if (runs) {
 		status = agent_message(record->live, sender_name(from), id, text, &err);
-	} else {
+	} else if ((status = agent_may_continue(from, record, &err)) == 0) {
 		agent_record_told(record, id);
 		status = agent_continue(record, text, NULL, true, 0, &err);
 	}
@@ -273,12 +257,14 @@ static void send_start(struct tool_call *call)
 	}
 }
 
-/* ---- TaskOutput: what a task has to show, now or when it has ended ---------------------------------------------- */
+const struct tool tool_send_message = {
+	TOOL_SEND_MESSAGE_FACTS,
+	.rewrite = send_rewrite,
+	.start = send_start,
+	.cancel = lead_forget_call,
+};
 
-static void output_start(struct tool_call *call);
-static void output_cancel(struct tool_call *call);
-
-const struct tool tool_task_output = { TOOL_TASK_OUTPUT_FACTS, .start = output_start, .cancel = output_cancel };
+/* TaskOutput: what a task has to show, now or when it has ended. */
 
 enum { DEFAULT_WAIT_MS = 30000, SHELL_TAIL = 30000 };
 
@@ -386,11 +372,7 @@ static void output_start(struct tool_call *call)
 	}
 }
 
-/* ---- TaskStop --------------------------------------------------------------------------------------------------- */
-
-static void stop_start(struct tool_call *call);
-
-const struct tool tool_task_stop = { TOOL_TASK_STOP_FACTS, .start = stop_start };
+const struct tool tool_task_output = { TOOL_TASK_OUTPUT_FACTS, .start = output_start, .cancel = output_cancel };
 
 static void stop_answer(struct tool_call *call, const char *id, const char *type, const char *what)
 {
@@ -440,3 +422,5 @@ static void stop_start(struct tool_call *call)
 		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");
 	}
 }
+
+const struct tool tool_task_stop = { TOOL_TASK_STOP_FACTS, .start = stop_start };

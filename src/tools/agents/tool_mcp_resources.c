@@ -6,8 +6,6 @@
 #include "mcp/client/pool.h"
 #include "core/tool/tool_list.h"
 
-/* ---- the server that a call names ------------------------------------------------------------------------------- */
-
 /* NULL: the call has been answered with an error that lists the names. */
 static struct mcp_lease *find_server(struct tool_call *call, struct str name)
 {
@@ -25,27 +23,16 @@ static struct mcp_lease *find_server(struct tool_call *call, struct str name)
 }
 
 /* A resource or a template as the server listed it, and the name of the server. */
-static void put_listed(struct json_out *w, struct str json, const struct mcp_lease *lease, struct arena *a)
+static void put_listed(struct json_out *w, struct str json, const struct mcp_lease *lease)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root = NULL;
 
 	(void)json_parse(&reader, json.p, json.n, &root, NULL);
 	json_open(w, '{');
-	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
-		if (json_str_is(m.key, "server"))
-			continue;
-		json_key_str(w, json_str(m.key, a));
-		json_put_raw(w, json_raw(m.value));
-	}
+	json_put_members(w, root, (const char *const[]){ "server", NULL }, NULL);
 	json_putf(w, "server:'%s'}", mcp_lease_server(lease)->name);
 }
-
-/* ---- ListMcpResourcesTool --------------------------------------------------------------------------------------- */
-
-static void list_start(struct tool_call *call);
-
-const struct tool tool_list_mcp_resources = { TOOL_LIST_MCP_RESOURCES_FACTS, .start = list_start };
 
 static void list_start(struct tool_call *call)
 {
@@ -67,7 +54,7 @@ static void list_start(struct tool_call *call)
 			continue;
 		struct mcp_catalog *catalog = mcp_lease_catalog(lease);
 		for (size_t k = 0; catalog && k < catalog->resource_count; k++, count++)
-			put_listed(&w, str_from(catalog->resources[k].json), lease, &call->arena);
+			put_listed(&w, str_from(catalog->resources[k].json), lease);
 		mcp_catalog_unref(catalog);
 	}
 	json_close(&w);
@@ -78,16 +65,7 @@ static void list_start(struct tool_call *call)
 	tool_call_end(call, false);
 }
 
-/* ---- ReadMcpResourceTool ---------------------------------------------------------------------------------------- */
-
-static void resource_start(struct tool_call *call);
-static void resource_cancel(struct tool_call *call);
-
-const struct tool tool_read_mcp_resource = {
-	TOOL_READ_MCP_RESOURCE_FACTS,
-	.start = resource_start,
-	.cancel = resource_cancel,
-};
+const struct tool tool_list_mcp_resources = { TOOL_LIST_MCP_RESOURCES_FACTS, .start = list_start };
 
 static void on_resource(void *data, const struct json *result, const struct err *err)
 {
@@ -121,18 +99,13 @@ static void resource_cancel(struct tool_call *call)
 		mcp_request_cancel(call->state, "the call was cancelled");
 }
 
-/* ---- ReadMcpResourceDirTool ------------------------------------------------------------------------------------- */
+const struct tool tool_read_mcp_resource = {
+	TOOL_READ_MCP_RESOURCE_FACTS,
+	.start = resource_start,
+	.cancel = resource_cancel,
+};
 
 enum { MOST_PAGES = 100 };
-
-static void dir_start(struct tool_call *call);
-static void dir_cancel(struct tool_call *call);
-
-const struct tool tool_read_mcp_resource_dir = {
-	TOOL_READ_MCP_RESOURCE_DIR_FACTS,
-	.start = dir_start,
-	.cancel = dir_cancel,
-};
 
 /* In the call's arena */
 struct listing {
@@ -149,7 +122,7 @@ static void listing_add(struct listing *l, struct str uri, struct str json)
 {
 	if (!str_starts(uri, l->below) || uri.n == l->below.n)
 		return;
-	put_listed(&l->w, json, l->lease, &l->call->arena);
+	put_listed(&l->w, json, l->lease);
 	l->count++;
 }
 
@@ -227,3 +200,9 @@ static void dir_cancel(struct tool_call *call)
 	if (l->request)
 		mcp_request_cancel(l->request, "the call was cancelled");
 }
+
+const struct tool tool_read_mcp_resource_dir = {
+	TOOL_READ_MCP_RESOURCE_DIR_FACTS,
+	.start = dir_start,
+	.cancel = dir_cancel,
+};

@@ -4,10 +4,6 @@
 #include "core/tool/tool_list.h"
 #include "lib/json/json_write.h"
 
-static void create_start(struct tool_call *call);
-
-const struct tool tool_team_create = { TOOL_TEAM_CREATE_FACTS, .start = create_start };
-
 static void create_start(struct tool_call *call)
 {
 	const struct agent *a = call->env->owner;
@@ -36,11 +32,7 @@ static void create_start(struct tool_call *call)
 	tool_call_end(call, false);
 }
 
-/* ---- ListAgents ----------------------------------------------------------------------------------------------------- */
-
-static void list_start(struct tool_call *call);
-
-const struct tool tool_list_agents = { TOOL_LIST_AGENTS_FACTS, .start = list_start };
+const struct tool tool_team_create = { TOOL_TEAM_CREATE_FACTS, .start = create_start };
 
 static void list_start(struct tool_call *call)
 {
@@ -50,11 +42,7 @@ static void list_start(struct tool_call *call)
 	tool_call_end(call, false);
 }
 
-/* ---- TeamDelete --------------------------------------------------------------------------------------------------- */
-
-static void delete_start(struct tool_call *call);
-
-const struct tool tool_team_delete = { TOOL_TEAM_DELETE_FACTS, .start = delete_start };
+const struct tool tool_list_agents = { TOOL_LIST_AGENTS_FACTS, .start = list_start };
 
 static void delete_answer(struct tool_call *call, bool success, const char *message, const char *team)
 {
@@ -67,8 +55,7 @@ static void delete_start(struct tool_call *call)
 {
 	const struct agent *a = call->env->owner;
 	struct arena *arena = &call->arena;
-	AUTO_BUF struct buf who = { 0 };
-	AUTO_BUF struct buf more = { 0 };
+	AUTO_BUF struct buf who = { 0 }, more = { 0 };
 	struct err err = { 0 };
 
 	if (!a->tree->team) {
@@ -94,3 +81,5 @@ static void delete_start(struct tool_call *call)
 				     more.p, who.p),
 			name);
 }
+
+const struct tool tool_team_delete = { TOOL_TEAM_DELETE_FACTS, .start = delete_start };

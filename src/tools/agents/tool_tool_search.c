@@ -9,7 +9,7 @@
 #include "core/tool/tool_list.h"
 #include "tools/agents/tool_rank.h"
 
-/* ---- ranking. Texts are compared in a plain form: lower case, every word between two blanks --------------------- */
+/* Ranking. Texts are compared in a plain form: lower case, every word between two blanks. */
 
 enum { MOST_WORDS = 32 };
 enum { NAME_WORD = 10, NAME_PART = 5, DESCRIPTION_WORD = 3, DESCRIPTION_PART = 1 };
@@ -126,8 +126,6 @@ size_t tool_rank(const struct tool_set *set, struct str text, size_t most, const
 		ret_best[i] = all[i].tool;
 	return n;
 }
-
-/* ---- the tool --------------------------------------------------------------------------------------------------- */
 
 enum { USUAL_RESULTS = 5, MOST_RESULTS = 50, DESCRIPTION_BYTES = 200 };
 

@@ -8,16 +8,7 @@
 #include "lib/json/json_write.h"
 #include "core/tool/tool_list.h"
 
-/* ---- AskUserQuestion: from any agent, at any depth; it waits as a question of the agent ------------------------- */
-
-static void question_start(struct tool_call *call);
-static void question_cancel(struct tool_call *call);
-
-const struct tool tool_ask_user_question = {
-	TOOL_ASK_USER_QUESTION_FACTS,
-	.start = question_start,
-	.cancel = question_cancel,
-};
+/* AskUserQuestion: from any agent, at any depth; it waits as a question of the agent. */
 
 static void question_start(struct tool_call *call)
 {
@@ -38,11 +29,11 @@ static void question_cancel(struct tool_call *call)
 	tool_call_fail(call, "The question was withdrawn before it was answered.");
 }
 
-/* ---- EnterPlanMode ---------------------------------------------------------------------------------------------- */
-
-static void enter_start(struct tool_call *call);
-
-const struct tool tool_enter_plan_mode = { TOOL_ENTER_PLAN_MODE_FACTS, .start = enter_start };
+const struct tool tool_ask_user_question = {
+	TOOL_ASK_USER_QUESTION_FACTS,
+	.start = question_start,
+	.cancel = question_cancel,
+};
 
 static void enter_start(struct tool_call *call)
 {
@@ -57,17 +48,7 @@ static void enter_start(struct tool_call *call)
 	tool_call_end(call, false);
 }
 
-/* ---- ExitPlanMode ----------------------------------------------------------------------------------------------- */
-
-static void exit_start(struct tool_call *call);
-static unsigned exit_flags(const struct tool_call *call);
-
-const struct tool tool_exit_plan_mode = {
-	TOOL_EXIT_PLAN_MODE_FACTS,
-	.start = exit_start,
-	.cancel = lead_forget_call,
-	.flags_for = exit_flags,
-};
+const struct tool tool_enter_plan_mode = { TOOL_ENTER_PLAN_MODE_FACTS, .start = enter_start };
 
 /* A plan for the lead has an id: after a crash it is not sent twice. */
 static unsigned exit_flags(const struct tool_call *call)
@@ -108,3 +89,10 @@ static void exit_start(struct tool_call *call)
 		 plan_path(a));
 	tool_call_end(call, false);
 }
+
+const struct tool tool_exit_plan_mode = {
+	TOOL_EXIT_PLAN_MODE_FACTS,
+	.start = exit_start,
+	.cancel = lead_forget_call,
+	.flags_for = exit_flags,
+};

@@ -79,14 +79,11 @@ static struct json_out object_open(struct buf *out, const char *type)
 	return w;
 }
 
-/* ---- images ----------------------------------------------------------------------------------------------------- */
-
 static void image_run(struct tool_job *job)
 {
 	struct media_job *m = CONTAINER_OF(job, struct media_job, job);
 	AUTO_FITTED_IMAGE struct fitted_image i = { 0 };
-	AUTO_BUF struct buf bytes = { 0 };
-	AUTO_BUF struct buf words = { 0 };
+	AUTO_BUF struct buf bytes = { 0 }, words = { 0 };
 
 	m->rc = media_load(m, IMAGE_FILE_LIMIT, ". Make a smaller copy with another program and read that", &bytes);
 	if (m->rc == 0)
@@ -118,8 +115,6 @@ void read_image(struct tool_call *call, const struct read_args *args)
 {
 	media_start(call, args, image_run);
 }
-
-/* ---- PDF documents ---------------------------------------------------------------------------------------------- */
 
 enum {
 	/* The API takes requests of 32 MB, and the rest of the conversation needs room beside the base64. */
@@ -162,9 +157,7 @@ printf_like(2, 3) static void pdf_fail(struct pdf_job *job, const char *fmt, ...
 static void pdf_run(struct tool_job *job)
 {
 	struct media_job *m = CONTAINER_OF(job, struct media_job, job);
-	AUTO_BUF struct buf bytes = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf size = { 0 };
+	AUTO_BUF struct buf bytes = { 0 }, text = { 0 }, size = { 0 };
 
 	m->rc = media_load(m, DOCUMENT_LIMIT, ", too many for one block; read it with `pages`", &bytes);
 	if (m->rc == 0 && pdf_least_pages(buf_str(&bytes)) > PDF_MOST_PAGES)
@@ -186,8 +179,6 @@ static void pdf_run(struct tool_job *job)
 	json_putf(&w, "filePath:'%s', base64:'%.*s', originalSize:%lld, }}", m->args.path, STR_ARG(buf_str(&text)),
 		  (long long)bytes.n);
 }
-
-/* ---- page by page ---- */
 
 static void pdf_finish_pages(struct pdf_job *job)
 {
@@ -308,8 +299,6 @@ void read_pdf(struct tool_call *call, const struct read_args *args)
 	}
 	pdf_program_start(&job->program, (const char *const[]){ "pdfinfo", "-", NULL }, INFO_LIMIT, INFO_MS);
 }
-
-/* ---- notebooks -------------------------------------------------------------------------------------------------- */
 
 static void notebook_run(struct tool_job *job)
 {

@@ -7,8 +7,6 @@
 #include "lib/io/file_at.h"
 #include "guard/permission/resolved_path.h"
 
-/* ---- what an agent has seen ------------------------------------------------------------------------------------- */
-
 struct file_stamp file_stamp_of(const struct stat *st, struct str bytes)
 {
 	return (struct file_stamp){
@@ -68,8 +66,6 @@ void file_state_release(struct file_state *state)
 		free(e->value);
 	map_release(&state->stamps);
 }
-
-/* ---- text files ------------------------------------------------------------------------------------------------- */
 
 enum { BINARY_SAMPLE = 8192 };
 

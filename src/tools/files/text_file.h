@@ -39,7 +39,7 @@ enum file_known file_state_check(const struct file_state *state, const char *pat
 void file_state_list(const struct file_state *state, size_t most, struct buf *out);
 void file_state_release(struct file_state *state); /* the state is empty and usable afterwards */
 
-/* ---- text files ---- */
+/* Text files. */
 
 struct text_file {
 	bool exists;
@@ -99,7 +99,7 @@ void read_image(struct tool_call *call, const struct read_args *args);
 void read_pdf(struct tool_call *call, const struct read_args *args);
 void read_notebook(struct tool_call *call, const struct read_args *args);
 
-/* ---- line_diff.c: the difference of two texts as hunks of lines, for the structuredPatch of Edit and Write. */
+/* line_diff.c: the difference of two texts as hunks of lines, for the structuredPatch of Edit and Write. */
 
 /* Writes one JSON array: [{"oldStart":1,"oldLines":2,"newStart":1,"newLines":2,"lines":[" same","-old","+new"]}, ...]
  * with three lines of context. Shortest script up to a thousand changed lines; beyond that the changed middle is one

@@ -4,8 +4,6 @@
 #include "tools/files/text_file.h"
 #include "core/tool/tool_list.h"
 
-/* ---- finding and replacing text --------------------------------------------------------------------------------- */
-
 /* The model sees LF only: a line end in its text stands for LF and for CRLF alike, and what it puts in gets the line ends of the
  * file. Bytes outside the matches never change. */
 
@@ -90,13 +88,6 @@ static void text_replace(struct str text, struct str needle, struct str with, si
 	}
 	buf_add(out, text.p + from, text.n - from);
 }
-
-/* ---- Edit ------------------------------------------------------------------------------------------------------- */
-
-static void edit_preview(struct tool_call *call, struct buf *out);
-static void edit_start(struct tool_call *call);
-
-const struct tool tool_edit = { TOOL_EDIT_FACTS, .preview = edit_preview, .start = edit_start };
 
 struct edit {
 	struct tool_call *call;
@@ -235,12 +226,7 @@ static void edit_start(struct tool_call *call)
 		edit_apply(&e);
 }
 
-/* ---- Write ------------------------------------------------------------------------------------------------------ */
-
-static void write_preview(struct tool_call *call, struct buf *out);
-static void write_start(struct tool_call *call);
-
-const struct tool tool_write = { TOOL_WRITE_FACTS, .preview = write_preview, .start = write_start };
+const struct tool tool_edit = { TOOL_EDIT_FACTS, .preview = edit_preview, .start = edit_start };
 
 static void write_preview(struct tool_call *call, struct buf *out)
 {
@@ -290,3 +276,5 @@ static void write_start(struct tool_call *call)
 	buf_addstr(&call->result, " (file state is current in your context \xe2\x80\x94 no need to Read it back)");
 	tool_call_end(call, false);
 }
+
+const struct tool tool_write = { TOOL_WRITE_FACTS, .preview = write_preview, .start = write_start };

@@ -16,8 +16,6 @@
 #include "core/tool/tool.h"
 #include "core/tool/tool_list.h"
 
-/* ---- text, with line numbers ------------------------------------------------------------------------------------ */
-
 enum {
 	WHOLE_LIMIT = 256 * 1024,
 	LOOP_LIMIT = 1024 * 1024,       /* larger files are read in a worker */
@@ -247,8 +245,6 @@ static void read_text(struct read_job *r)
 	text_report(&r->job);
 	text_release(&r->job);
 }
-
-/* ---- the tool --------------------------------------------------------------------------------------------------- */
 
 static void read_start(struct tool_call *call);
 

@@ -8,7 +8,7 @@
 #include "lib/base/base64.h"
 #include "lib/base/library.h"
 
-/* ---- headers: type and size before anything is decoded ---------------------------------------------------------- */
+/* Headers: type and size before anything is decoded. */
 
 /* The outer structure of PNG, JPEG, GIF and WebP files. A reader that runs past the end fails; nothing here
  * allocates. */
@@ -46,7 +46,7 @@ static uint32_t read_little(const unsigned char *p, size_t n)
 	return value;
 }
 
-/* ---- PNG: a signature, then chunks: length, name, data, CRC ---- */
+/* PNG: a signature, then chunks: length, name, data, CRC. */
 
 enum { PNG_SIGNATURE_LEN = 8, CHUNK_FRAME = 12 };
 
@@ -68,7 +68,7 @@ static bool read_png(struct scan s, struct image_head *h)
 	return false;
 }
 
-/* ---- JPEG: segments FF xx with a length, up to the compressed data, which ends with FF D9 ---- */
+/* JPEG: segments FF xx with a length, up to the compressed data, which ends with FF D9. */
 
 /* EXIF is a TIFF directory in a segment: "Exif", byte order, place of the directory, entries of 12 bytes. */
 enum { EXIF_HEAD = 6, EXIF_ENTRY = 12, EXIF_ORIENTATION = 0x0112 };
@@ -116,7 +116,7 @@ static bool read_jpeg(struct scan s, struct image_head *h)
 	return false;
 }
 
-/* ---- GIF: a screen, then pictures and extensions as runs of blocks, then a semicolon ---- */
+/* GIF: a screen, then pictures and extensions as runs of blocks, then a semicolon. */
 
 static bool skip_blocks(struct scan *s)
 {
@@ -153,7 +153,7 @@ static bool read_gif(struct scan s, struct image_head *h)
 	return s.n && pictures;
 }
 
-/* ---- WebP: a RIFF file whose first chunk says what it is ---- */
+/* WebP: a RIFF file whose first chunk says what it is. */
 
 enum { RIFF_HEAD = 12, WEBP_FIRST = 30 };
 
@@ -176,8 +176,6 @@ static bool read_webp(struct scan s, struct image_head *h)
 	}
 	return h->width != 0;
 }
-
-/* ---- all of them ---- */
 
 static const struct {
 	const char *name, *media_type;
@@ -219,8 +217,6 @@ int image_head_read(struct str bytes, struct image_head *ret_head, struct err *e
 	*ret_head = h;
 	return 0;
 }
-
-/* ---- decoding and encoding -------------------------------------------------------------------------------------- */
 
 #define GD_FUNCTIONS(X)                        \
 	X(gdImageCreateFromPngPtr, from_png)   \
@@ -364,8 +360,6 @@ int image_codec_encode(struct image_codec *c, int quality, struct buf *out, stru
 	c->gd.free(bytes);
 	return 0;
 }
-
-/* ---- fitting into a request ------------------------------------------------------------------------------------- */
 
 static int image_keep(struct str bytes, const struct image_head *h, struct fitted_image *ret)
 {

@@ -4,7 +4,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/str.h"
 
-/* ---- headers ---------------------------------------------------------------------------------------------------- */
+/* Headers. */
 
 /* Type and size of an image and whether it is complete, from its bytes and without decoding. The name of a file is not used. */
 
@@ -25,7 +25,7 @@ const char *image_media_type(enum image_type type); /* "image/png" */
  * not be sent, because the API refuses the whole conversation that holds it. */
 int image_head_read(struct str bytes, struct image_head *ret_head, struct err *err);
 
-/* ---- decoding and encoding -------------------------------------------------------------------------------------- */
+/* Decoding and encoding. */
 
 /* Pixels: decoding, scaling and encoding through libgd, which is loaded when the first image needs it.
  *
@@ -43,7 +43,7 @@ int image_codec_open(struct str bytes, const struct image_head *head, struct ima
 int image_codec_encode(struct image_codec *c, int quality, struct buf *out, struct err *err);
 void image_codec_close(struct image_codec *c);
 
-/* ---- fitting into a request ------------------------------------------------------------------------------------- */
+/* Fitting into a request. */
 
 /* An image as the model can be shown it. What is small enough stays as it is, byte for byte; the rest is scaled
  * down and written again. Only for workers. */

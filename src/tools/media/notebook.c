@@ -6,8 +6,6 @@
 #include "lib/json/json_write.h"
 #include "tools/media/image.h"
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
-
 /* A hundred megabytes of "1,1,1," would need gigabytes of nodes; those of pictures need hardly any. */
 static bool has_too_many_values(struct str text)
 {
@@ -95,8 +93,6 @@ bool notebook_has_ids(const struct notebook *n)
 	(void)json_i64(json_get(n->root, "nbformat_minor"), &minor);
 	return major > 4 || (major == 4 && minor >= 5);
 }
-
-/* ---- changing --------------------------------------------------------------------------------------------------- */
 
 /* A notebook with one cell changed, added or removed.
  *
@@ -253,9 +249,7 @@ static void add_new_cell(struct buf *out, const struct layout *l, const struct n
 {
 	struct str gap = buf_str(&l->key);
 	bool is_code = !strcmp(edit->type, "code");
-	AUTO_BUF struct buf type = { 0 };
-	AUTO_BUF struct buf id = { 0 };
-	AUTO_BUF struct buf source = { 0 };
+	AUTO_BUF struct buf type = { 0 }, id = { 0 }, source = { 0 };
 	size_t count = 0;
 
 	json_add_quoted(&type, str_from(edit->type));
@@ -315,8 +309,6 @@ void notebook_change(const struct notebook *n, const struct notebook_edit *edit,
 	buf_append(out, str_between(to, n->text.p + n->text.n));
 }
 
-/* ---- showing ---------------------------------------------------------------------------------------------------- */
-
 enum {
 	OUTPUT_LIMIT = 10000, /* bytes of text of one output */
 	MOST_OUTPUTS = 100,   /* of a cell */
@@ -341,9 +333,7 @@ static void add_cut(struct buf *out, struct str text, size_t limit)
 
 static void show_text(struct view_writer *s, struct str type, struct str text)
 {
-	AUTO_BUF struct buf plain = { 0 };
-	AUTO_BUF struct buf shown = { 0 };
-	AUTO_BUF struct buf tagged = { 0 };
+	AUTO_BUF struct buf plain = { 0 }, shown = { 0 }, tagged = { 0 };
 
 	/* Colours of a terminal (ESC [ ... letter) mean nothing to the model. */
 	for (size_t i = 0; i < text.n; i++) {
@@ -366,8 +356,7 @@ static void show_text(struct view_writer *s, struct str type, struct str text)
 static void show_picture(struct view_writer *s, const char *media_type, const struct json *data)
 {
 	AUTO_FITTED_IMAGE struct fitted_image image = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf bytes = { 0 };
+	AUTO_BUF struct buf text = { 0 }, bytes = { 0 };
 	struct read_blocks *blocks = &s->view->blocks;
 	struct err err = { 0 };
 
@@ -443,9 +432,7 @@ static void show_outputs(struct view_writer *s, const struct json *outputs)
 static bool show_cell(struct view_writer *s, const struct json *cell, size_t index)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
-	AUTO_BUF struct buf source = { 0 };
-	AUTO_BUF struct buf name = { 0 };
-	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf source = { 0 }, name = { 0 }, text = { 0 };
 	struct str type = json_str(json_get(cell, "cell_type"), &scratch);
 
 	notebook_add_cell_name(&name, cell, index);

@@ -4,8 +4,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-/* ---- pages ------------------------------------------------------------------------------------------------------ */
-
 static bool page_number(struct str text, uint32_t *ret)
 {
 	uint64_t n;
@@ -60,8 +58,6 @@ size_t pdf_least_pages(struct str bytes)
 	}
 	return pages;
 }
-
-/* ---- programs --------------------------------------------------------------------------------------------------- */
 
 /* One run of a program of poppler.
  *

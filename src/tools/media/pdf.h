@@ -5,7 +5,7 @@
 #include "lib/base/str.h"
 #include "lib/io/spawn.h"
 
-/* ---- pages ------------------------------------------------------------------------------------------------------ */
+/* Pages. */
 
 struct pdf_pages {
 	uint32_t first, last; /* from 1 */
@@ -24,7 +24,7 @@ uint32_t pdf_info_pages(struct str output);
 /* For machines without pdfinfo: pages that are described in the open. Others may be in compressed parts. */
 size_t pdf_least_pages(struct str bytes);
 
-/* ---- programs --------------------------------------------------------------------------------------------------- */
+/* Programs. */
 
 /* One run of a program of poppler (pdfinfo, pdftoppm) on a file of strangers: its memory, its time and its
  * output are limited, and it dies with the call. */

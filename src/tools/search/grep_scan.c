@@ -14,8 +14,6 @@ enum {
 	MAX_WHOLE = 256 * 1024 * 1024, /* for multiline and UTF-16 */
 };
 
-/* ---- printing --------------------------------------------------------------------------------------------------- */
-
 /* Prints the lines that match and their context. It sees a window of the file that moves forward; positions are offsets into
  * it. */
 struct printer {
@@ -126,8 +124,6 @@ static void print_binary(struct printer *p, const char *what, uint64_t nul_at)
 	buf_addf(&p->hits->text, "%s (found a NUL byte around offset %llu)\n", what, (unsigned long long)nul_at);
 	p->hits->lines++;
 }
-
-/* ---- scanning --------------------------------------------------------------------------------------------------- */
 
 struct grep_scanner {
 	const struct pattern *pattern;
@@ -420,8 +416,7 @@ static int scan_whole(struct grep_scanner *s)
 /* The rest of the file into the window, UTF-16 decoded. */
 static int fill_whole(struct grep_scanner *s, int fd)
 {
-	AUTO_BUF struct buf bytes = { 0 };
-	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf bytes = { 0 }, text = { 0 };
 	size_t mark_len;
 	bool exact;
 

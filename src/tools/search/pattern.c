@@ -2,8 +2,6 @@
  * pattern.c - a compiled search pattern: PCRE2 with its JIT compiler where there is one, and limits on its work. */
 #include "tools/search/pattern.h"
 
-/* ---- a text that every match has -------------------------------------------------------------------------------- */
-
 /* Fast search for a fixed text: two of its bytes, the rarest ones, are compared at 16 or 32 places at once,
  * and only where both are there the whole text is. On machines without SSE2 the C library does the work. */
 
@@ -156,8 +154,6 @@ size_t count_line_feeds(const char *p, size_t n)
 	return count;
 }
 #endif
-
-/* ---- patterns --------------------------------------------------------------------------------------------------- */
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

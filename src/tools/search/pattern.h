@@ -32,7 +32,7 @@ struct regex {
 int regex_translate(struct regex *regex, struct str pattern, unsigned flags, struct err *err);
 void regex_release(struct regex *regex);
 
-/* ---- a text that every match has -------------------------------------------------------------------------------- */
+/* A text that every match has. */
 
 struct literal {
 	char *text; /* owned; lower case when nocase */
@@ -45,7 +45,7 @@ const char *literal_find(const struct literal *l, const char *p, size_t n); /* t
 
 size_t count_line_feeds(const char *p, size_t n);
 
-/* ---- patterns --------------------------------------------------------------------------------------------------- */
+/* Patterns. */
 
 struct pcre2_real_code_8;
 

@@ -24,8 +24,6 @@ struct ignore_tree {
 	struct ignore_level *levels;
 };
 
-/* ---- ignore files ----------------------------------------------------------------------------------------------- */
-
 enum { IGNORE_FILE_LIMIT = 4 * 1024 * 1024 };
 
 /* Where rules come from; the first one that has a rule for a path decides. */
@@ -201,8 +199,6 @@ static void ignore_tree_init(struct ignore_tree *tree, const char *home, const c
 		path = path_join(&a, config_home, "git/ignore");
 	load_rules(&tree->global, path);
 }
-
-/* ---- the walk --------------------------------------------------------------------------------------------------- */
 
 enum { MAX_THREADS = 16, BATCH_FILES = 32, TASKS_PER_THREAD = 2 };
 

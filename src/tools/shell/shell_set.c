@@ -12,8 +12,6 @@
 
 enum { REPORT_MS = 250, REPORT_BYTES = 400 };
 
-/* ---- output ----------------------------------------------------------------------------------------------------- */
-
 void shell_output_init(struct shell_output *o, size_t keep_bytes, const char *spill_path)
 {
 	*o = (struct shell_output){ .keep_bytes = keep_bytes, .fd = -1 };
@@ -103,8 +101,6 @@ void shell_output_release(struct shell_output *o)
 	*o = (struct shell_output){ .fd = -1 };
 }
 
-/* ---- shells ----------------------------------------------------------------------------------------------------- */
-
 static const uint64_t flood_default = 5ULL << 30;
 
 /* $1: file for the last directory, $2: the command, $3: directory with environment files of hooks, or empty. The trap leaves the
@@ -125,8 +121,6 @@ int shell_exit_code(const struct shell *shell)
 {
 	return WIFSIGNALED(shell->status) ? 128 + WTERMSIG(shell->status) : WEXITSTATUS(shell->status);
 }
-
-/* ---- notification ---- */
 
 static void add_escaped(struct buf *out, const char *s)
 {
@@ -183,8 +177,6 @@ static void notify_end(const struct shell *shell)
 	buf_addstr(&text, "</task-notification>");
 	env->notify(env, buf_str(&text));
 }
-
-/* ---- the end ---- */
 
 static void shell_free(struct shell *shell)
 {
@@ -291,8 +283,6 @@ static void on_timer(struct timer *timer)
 	else
 		shell->on_time(shell);
 }
-
-/* ---- the start ---- */
 
 /* Entries of the list are NAME or NAME=value. */
 static bool is_named(const char *const *variables, const char *entry)
@@ -482,8 +472,6 @@ int shell_to_background(struct shell *shell, uint64_t limit_ms, struct err *err)
 	timer_start(shell->loop, &shell->timer, limit_ms);
 	return 0;
 }
-
-/* ---- the set ---- */
 
 struct shell *shell_set_find(const struct shell_set *set, struct str id)
 {

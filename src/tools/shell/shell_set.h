@@ -99,7 +99,7 @@ void shell_stop(struct shell *shell, enum shell_reason reason); /* the end comes
 int shell_to_background(struct shell *shell, uint64_t limit_ms, struct err *err);
 int shell_exit_code(const struct shell *shell); /* as in $?: 128 + signal when killed */
 
-/* ---- the text of a command: rough on purpose, nothing here decides about permission ---- */
+/* The text of a command: rough on purpose, nothing here decides about permission. */
 
 /* Exit code 1 of some programs is an answer: its meaning ("No matches found"), or NULL when the code is a failure. The last
  * program of the command counts, because its code is the shell's. */

@@ -7,7 +7,7 @@
 #include "tools/shell/shell_set.h"
 #include "core/tool/tool_list.h"
 
-/* ---- the text of a result: whole when it is short, a file and a preview when it is long ------------------------- */
+/* The text of a result: whole when it is short, a file and a preview when it is long. */
 
 enum { FAILURE_CHARS = 10000 }; /* of a failure: beginning and end, half of it each */
 
@@ -114,8 +114,6 @@ static void bash_result_background(struct tool_call *call, const struct shell *s
 	json_close(&w);
 }
 
-/* ---- the tool --------------------------------------------------------------------------------------------------- */
-
 static void bash_start(struct tool_call *call);
 static void bash_cancel(struct tool_call *call);
 
@@ -139,8 +137,6 @@ struct bash_call {
 	uint64_t timeout_ms;
 	bool can_move;
 };
-
-/* ---- settings ---- */
 
 /* Numbers in settings may be written as 64_000 or 2e3. Anything else, and 0, is as if it were not set. */
 static uint64_t env_number(const struct tool_env *env, const char *name, uint64_t fallback)
@@ -180,8 +176,6 @@ static uint64_t background_ms(const struct tool_call *call, bool asked)
 	return asked ? wanted_ms(call, LIFE_MS, most) : MIN((uint64_t)LIFE_MS, most);
 }
 
-/* ---- the directory after the command ---- */
-
 static bool is_inside(const char *path, const char *dir)
 {
 	char real[PATH_MAX];
@@ -211,8 +205,6 @@ static void follow_shell(struct tool_call *call, const char *last_dir)
 		env->set_cwd(env, env->root);
 	buf_addf(&call->result, "\nShell cwd was reset to %s", back);
 }
-
-/* ---- the end ---- */
 
 static void on_shell_end(struct shell *shell)
 {
@@ -270,8 +262,6 @@ static void bash_cancel(struct tool_call *call)
 	if (b->shell)
 		shell_stop(b->shell, SHELL_STOPPED);
 }
-
-/* ---- the start ---- */
 
 static void start_shell(struct bash_call *b, const char *command, bool background)
 {

@@ -23,8 +23,6 @@ static bool drop_id(struct arena *a, struct todo_ids *ids, unsigned id)
 	return found;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
-
 static bool read_item(struct todo_list *l, unsigned id, struct todo *ret)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -228,8 +226,6 @@ bool todo_makes_cycle(struct todo_list *l, const struct todo *first, const struc
 	return leads_to(l, then->id, first->id, 0, way);
 }
 
-/* ---- changing ---------------------------------------------------------------------------------------------------- */
-
 bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked)
 {
 	bool new = todo_add_id(&l->arena, &blocker->blocks, blocked->id);
@@ -277,8 +273,6 @@ int todo_remove(struct todo_list *l, const struct todo *t, struct err *err)
 	const char *text = arena_printf(&l->arena, "%u", MAX(highest, t->id));
 	return file_replace(arena_printf(&l->arena, "%s/.highwatermark", l->dir), text, strlen(text), err);
 }
-
-/* ---- for the tools ---------------------------------------------------------------------------------------------- */
 
 /* In the call's arena */
 struct todo_wait {
@@ -341,8 +335,6 @@ void todo_add_open(struct buf *out, struct todo_list *l, const struct todo_ids *
 		if (todo_is_open(l, ids->ids[i]))
 			buf_addf(out, "%s#%u", out->n > start ? ", " : "", ids->ids[i]);
 }
-
-/* ---- for the team --------------------------------------------------------------------------------------------- */
 
 static bool todo_is_owed(const struct todo *t, const char *owner)
 {
@@ -479,7 +471,7 @@ void todo_open_tasks(const char *dir, struct buf *out)
 		json_close(&w);
 }
 
-/* ---- the reminder of open items, after the conversation was compacted -------------------------------------------- */
+/* The reminder of open items, after the conversation was compacted. */
 
 enum { LARGEST_LIST = 1 << 20, MAX_REMINDED = 100 };
 

@@ -48,7 +48,7 @@ struct todo_list {
 	unsigned highest; /* number that was ever given; a new item gets the next one */
 };
 
-/* ---- todo_text.c: the text of a file ---- */
+/* todo_text.c: the text of a file. */
 
 const char *todo_status_name(enum todo_status status);
 bool todo_status_find(struct str name, enum todo_status *ret_status);
@@ -60,7 +60,7 @@ bool todo_read_text(struct str text, unsigned id, struct arena *a, struct todo *
 void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *open_in);
 void todo_put(struct json_out *w, const struct todo *t, bool whole); /* an object; whole: with what only the file has */
 
-/* ---- todo_list.c ---- */
+/* todo_list.c */
 
 /* Reads all items; one that cannot be understood is passed over. to_change: takes the lock, -ERR_BUSY if another process has
  * it. A list that is not there is empty. dir is copied. */
@@ -83,7 +83,7 @@ bool todo_makes_cycle(struct todo_list *l, const struct todo *first, const struc
 int todo_write(struct todo_list *l, const struct todo *t, struct err *err);  /* a new one or a changed one */
 int todo_remove(struct todo_list *l, const struct todo *t, struct err *err); /* from what it blocks as well */
 
-/* ---- for the tools ---- */
+/* For the tools. */
 
 /* The list of the call's session. again: it is to be changed; if another process has its lock, again is called with the call from
  * the loop, soon. NULL: it is only read. False: the call has been answered, or again comes. */
@@ -103,7 +103,7 @@ void todo_open_tasks(const char *dir, struct buf *out);
 /* The open items of both lists of this agent, a line each. */
 void todo_add_reminder(struct tool_env *env, struct buf *out);
 
-/* ---- todo_book.c: the task list as one session has it open. The files stay the truth; the book saves work while many agents use
+/* todo_book.c: the task list as one session has it open. The files stay the truth; the book saves work while many agents use
  * the list at once: an item whose file has not changed is not read again, and the locks of a change are kept for a few
  * milliseconds, because the next change mostly follows (docs/internals/todo.md). */
 

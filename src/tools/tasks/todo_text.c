@@ -100,7 +100,5 @@ void todo_put(struct json_out *w, const struct todo *t, bool whole)
 		  todo_status_name(t->status));
 	todo_put_ids(w, "blocks", &t->blocks, NULL);
 	todo_put_ids(w, "blockedBy", &t->blocked_by, NULL);
-	if (whole && t->metadata.n)
-		json_kraw(w, "metadata", t->metadata);
-	json_close(w);
+	json_putf(w, "metadata?:%.*s}", STR_ARG(whole ? t->metadata : STR("")));
 }

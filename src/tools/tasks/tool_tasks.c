@@ -10,15 +10,7 @@
 #include "tools/tasks/todo_list.h"
 #include "core/tool/tool_list.h"
 
-/* ---- TaskCreate: a new item, which hooks can have removed ------------------------------------------------------- */
-
-static void create_start(struct tool_call *call);
-
-const struct tool tool_task_create = {
-	TOOL_TASK_CREATE_FACTS,
-	.start = create_start,
-	.cancel = todo_hooks_cancel,
-};
+/* TaskCreate: a new item, which hooks can have removed. */
 
 /* The result says which one, until the list could be changed. */
 static void create_undo(struct tool_call *call)
@@ -67,13 +59,7 @@ static struct str mark_metadata(struct tool_call *call, const struct json *metad
 	if (!is_of_team(call))
 		return metadata ? json_raw(metadata) : (struct str){ 0 };
 	json_putf(&w, "{cadre:{call:'%s'}", call->id);
-	for (struct json_member m = json_members(metadata); m.key; m = json_member_next(metadata, m)) {
-		struct str key = json_str(m.key, &call->arena);
-		if (str_is(key, "cadre"))
-			continue;
-		json_key_str(&w, key);
-		json_put_raw(&w, json_raw(m.value));
-	}
+	json_put_members(&w, metadata, (const char *const[]){ "cadre", NULL }, NULL);
 	json_close(&w);
 	return arena_str(&call->arena, buf_str(&text));
 }
@@ -131,11 +117,11 @@ static void create_start(struct tool_call *call)
 	todo_run_hooks(call, false, &(struct todo_info){ id, t.subject, t.description }, on_creation_seen);
 }
 
-/* ---- TaskGet ---------------------------------------------------------------------------------------------------- */
-
-static void get_start(struct tool_call *call);
-
-const struct tool tool_task_get = { TOOL_TASK_GET_FACTS, .start = get_start };
+const struct tool tool_task_create = {
+	TOOL_TASK_CREATE_FACTS,
+	.start = create_start,
+	.cancel = todo_hooks_cancel,
+};
 
 static void get_start(struct tool_call *call)
 {
@@ -169,11 +155,7 @@ static void get_start(struct tool_call *call)
 	tool_call_end(call, false);
 }
 
-/* ---- TaskList --------------------------------------------------------------------------------------------------- */
-
-static void list_start(struct tool_call *call);
-
-const struct tool tool_task_list = { TOOL_TASK_LIST_FACTS, .start = list_start };
+const struct tool tool_task_get = { TOOL_TASK_GET_FACTS, .start = get_start };
 
 static void list_start(struct tool_call *call)
 {
@@ -205,15 +187,7 @@ static void list_start(struct tool_call *call)
 	tool_call_end(call, false);
 }
 
-/* ---- TaskUpdate ------------------------------------------------------------------------------------------------- */
-
-static void update_start(struct tool_call *call);
-
-const struct tool tool_task_update = {
-	TOOL_TASK_UPDATE_FACTS,
-	.start = update_start,
-	.cancel = todo_hooks_cancel,
-};
+const struct tool tool_task_list = { TOOL_TASK_LIST_FACTS, .start = list_start };
 
 struct update {
 	struct tool_call *call;
@@ -239,8 +213,6 @@ static void update_note(struct update *u, const char *field)
 	buf_addf(&u->names, "%s%s", u->names.n ? ", " : " ", field);
 }
 
-/* ---- the answer -------------------------------------------------------------------------------------------------- */
-
 static void put_updated(struct tool_call *call, const struct update *u, const char *why)
 {
 	struct json_out w = json_out(&call->result_json);
@@ -256,7 +228,7 @@ static void put_updated(struct tool_call *call, const struct update *u, const ch
 	json_close(&w);
 }
 
-/* ---- the rules of a team: who may change what ---------------------------------------------------------------------- */
+/* The rules of a team: who may change what. */
 
 static bool acts_as_lead(const struct agent *a)
 {
@@ -366,8 +338,6 @@ static void notify_owners(struct update *u, const struct agent *a, const char *b
 	}
 }
 
-/* ---- the change -------------------------------------------------------------------------------------------------- */
-
 static void update_text(struct update *u, const char *field, const char **at)
 {
 	const char *text = json_cstr(json_get(u->call->input, field), &u->call->arena);
@@ -392,13 +362,7 @@ static void merge_metadata(struct update *u)
 	if (u->item->metadata.n)
 		(void)json_parse(&reader, u->item->metadata.p, u->item->metadata.n, &old, NULL);
 	json_open(&w, '{');
-	for (struct json_member m = json_members(old); m.key; m = json_member_next(old, m)) {
-		struct str key = json_str(m.key, &u->call->arena);
-		if (json_get_str(more, key))
-			continue;
-		json_key_str(&w, key);
-		json_put_raw(&w, json_raw(m.value));
-	}
+	json_put_members(&w, old, NULL, more);
 	for (struct json_member m = json_members(more); m.key; m = json_member_next(more, m)) {
 		if (json_is(m.value, JSON_NULL))
 			continue;
@@ -546,20 +510,21 @@ static void update_start(struct tool_call *call)
 	todo_run_hooks(call, true, &(struct todo_info){ id, t->subject, t->description }, on_completion_seen);
 }
 
-/* ---- TodoWrite: an array of {"content", "status", "activeForm"}, replaced as a whole ---------------------------- */
+const struct tool tool_task_update = {
+	TOOL_TASK_UPDATE_FACTS,
+	.start = update_start,
+	.cancel = todo_hooks_cancel,
+};
+
+/* TodoWrite: an array of {"content", "status", "activeForm"}, replaced as a whole. */
 
 enum { LARGEST_LIST = 1 << 20 };
-
-static void todo_write_start(struct tool_call *call);
-
-const struct tool tool_todo_write = { TOOL_TODO_WRITE_FACTS, .start = todo_write_start };
 
 static void todo_write_start(struct tool_call *call)
 {
 	const char *path = call->env->todo_file;
 	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_BUF struct buf old = { 0 };
-	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf old = { 0 }, text = { 0 };
 	struct str list = json_raw(json_get(call->input, "todos"));
 	const struct json *root;
 	struct err err = { 0 };
@@ -586,3 +551,5 @@ static void todo_write_start(struct tool_call *call)
 		   "one completed as soon as it is.");
 	tool_call_end(call, false);
 }
+
+const struct tool tool_todo_write = { TOOL_TODO_WRITE_FACTS, .start = todo_write_start };

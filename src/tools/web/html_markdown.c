@@ -187,8 +187,6 @@ int html_element_find(struct str name)
 	return found ? (int)(found - elements) : -1;
 }
 
-/* ---- the writer ------------------------------------------------------------------------------------------------- */
-
 static bool is_printable(char c)
 {
 	return (unsigned char)c >= 0x20 && c != 0x7f;
@@ -284,8 +282,6 @@ static bool writer_undo_empty(struct html_writer *w, const struct html_open *e)
 	w->pending.length = 0;
 	return true;
 }
-
-/* ---- elements --------------------------------------------------------------------------------------------------- */
 
 /* attributes: name, value, name, value ... NULL; a value and the whole list may be NULL. NULL: it does not have it. */
 static const char *html_attribute(const xmlChar **attributes, const char *name)
@@ -475,8 +471,6 @@ static void end_element(struct markdown *m, struct html_open *e)
 	if (element->breaks)
 		writer_break(w, element->breaks);
 }
-
-/* ---- events of the parser --------------------------------------------------------------------------------------- */
 
 static void check_limits(struct markdown *m)
 {

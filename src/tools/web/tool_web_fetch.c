@@ -18,8 +18,6 @@
 #include "tools/web/web.h"
 #include "tools/web/web_page.h"
 
-/* ---- what a status means ---------------------------------------------------------------------------------------- */
-
 static const struct {
 	int status;
 	const char *text;
@@ -63,8 +61,6 @@ static const char *status_text(int status)
 			return statuses[i].text;
 	return "";
 }
-
-/* ---- the tool --------------------------------------------------------------------------------------------------- */
 
 static void fetch_start(struct tool_call *call);
 static void fetch_cancel(struct tool_call *call);
@@ -111,8 +107,6 @@ struct fetch {
 	int rc; /* of READ */
 	struct err err;
 };
-
-/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 static void fetch_clear_answer(struct fetch *f)
 {
@@ -168,8 +162,6 @@ static void fetch_fail_request(struct fetch *f, bool denied, const char *why)
 			f->url.host);
 	fetch_fail(f, text.p);
 }
-
-/* ---- ASK --------------------------------------------------------------------------------------------------------- */
 
 static void on_answer(struct web_question *q, bool failed, struct str answer)
 {
@@ -245,8 +237,6 @@ static void fetch_ask(struct fetch *f)
 		on_answer(&f->question, true, str_from(f->err.text));
 }
 
-/* ---- READ -------------------------------------------------------------------------------------------------------- */
-
 static void read_run(struct tool_job *job)
 {
 	struct fetch *f = CONTAINER_OF(job, struct fetch, job);
@@ -291,8 +281,6 @@ static void read_release(struct tool_job *job)
 	if (f->state == FETCH_READ)
 		fetch_release(f);
 }
-
-/* ---- GET --------------------------------------------------------------------------------------------------------- */
 
 static void fetch_get(struct fetch *f);
 
@@ -391,8 +379,6 @@ static void fetch_get(struct fetch *f)
 	if (http_start(f->web->http, &request, &handlers, f, &f->req, &f->err) < 0)
 		fetch_fail_request(f, f->err.kind == ERR_DENIED, f->err.text);
 }
-
-/* ---- start ------------------------------------------------------------------------------------------------------- */
 
 static void fetch_start(struct tool_call *call)
 {

@@ -4,8 +4,6 @@
 #include "lib/json/json_write.h"
 #include "tools/web/web.h"
 
-/* ---- the answer of a search as text ----------------------------------------------------------------------------- */
-
 enum { MOST_LINKS = 100 };
 
 struct finding {
@@ -84,8 +82,6 @@ static int web_search_read(struct tool_call *call, struct str blocks, unsigned *
 	return 0;
 }
 
-/* ---- the tool --------------------------------------------------------------------------------------------------- */
-
 static void search_start(struct tool_call *call);
 static void search_cancel(struct tool_call *call);
 
@@ -133,8 +129,7 @@ static void search_ask(struct search *s)
 	struct web *web = call->env->web;
 	const struct json *allowed = json_get(call->input, "allowed_domains");
 	const struct json *blocked = json_get(call->input, "blocked_domains");
-	AUTO_BUF struct buf tool = { 0 };
-	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf tool = { 0 }, text = { 0 };
 	struct err err = { 0 };
 
 	json_addf(&tool,

@@ -7,8 +7,6 @@
 #include "lib/io/url.h"
 #include "lib/json/json_write.h"
 
-/* ---- the cache of pages ---------------------------------------------------------------------------------------- */
-
 enum { MAX_BYTES = 16 << 20 };
 
 static size_t entry_cost(const char *key, const struct web_cached *page)
@@ -71,8 +69,6 @@ void web_cache_release(struct web_cache *c)
 		cache_drop(c, c->entries);
 }
 
-/* ---- HTTP client, model and searches ---------------------------------------------------------------------------- */
-
 struct web *web_new(struct loop *loop)
 {
 	struct http_options options = { .user_agent = "cadre/" CADRE_VERSION " (a user's agent reads a page)" };
@@ -102,8 +98,6 @@ unsigned web_take_searches(struct web *web, const char *session_id, unsigned wan
 }
 
 /* URLs, and which of them a call may fetch. */
-
-/* ---- addresses -------------------------------------------------------------------------------------------------- */
 
 enum { TEXT_LIMIT_BYTES = 4096 };
 
@@ -159,8 +153,6 @@ bool web_url_is_local(const struct web_url *url)
 			return true;
 	return !strchr(url->host, '.');
 }
-
-/* ---- where a call may go ---------------------------------------------------------------------------------------- */
 
 unsigned web_refused_kinds(const struct tool_call *call, const struct web_url *url)
 {

@@ -7,7 +7,7 @@
 #include "lib/io/http.h"
 #include "lib/base/arena.h"
 
-/* ---- the cache of pages ---------------------------------------------------------------------------------------- */
+/* The cache of pages. */
 
 struct web_cached {
 	const char *url; /* after redirects */
@@ -36,7 +36,7 @@ const struct web_cached *web_cache_get(struct web_cache *c, const char *key, uin
 void web_cache_put(struct web_cache *c, const char *key, const struct web_cached *page);
 void web_cache_release(struct web_cache *c);
 
-/* ---- HTTP client, model and searches ---------------------------------------------------------------------------- */
+/* HTTP client, model and searches. */
 
 /* One question of a tool to a model, beside the conversation. The tool owns it and keeps it until done. */
 struct web_question {
@@ -70,7 +70,7 @@ unsigned web_take_searches(struct web *web, const char *session_id, unsigned wan
 
 /* URLs, and which of them a call may fetch. */
 
-/* ---- addresses -------------------------------------------------------------------------------------------------- */
+/* Addresses. */
 
 struct web_url {
 	const char *text; /* normalized, without the fragment */
@@ -87,7 +87,7 @@ void web_url_upgrade(struct arena *a,
 /* A host that is on this machine or its network by its name or number alone. */
 bool web_url_is_local(const struct web_url *url);
 
-/* ---- where a call may go ---------------------------------------------------------------------------------------- */
+/* Where a call may go. */
 
 /* Kinds of addresses (lib/io/address.h) that must not be connected to. All that is not public, unless a setting of the user
  * opens it or an allow rule names the host: a number or localhost is opened as what it is, any other name as far as

@@ -7,8 +7,6 @@
 #include "lib/io/file.h"
 #include "tools/web/html.h"
 
-/* ---- charsets --------------------------------------------------------------------------------------------------- */
-
 /* Text of a server as UTF-8. Only encodings of this table are used: the name comes from the server, and the
  * C library knows some that a stranger must not choose. */
 
@@ -165,8 +163,6 @@ void web_decode(struct str bytes, struct str charset, bool is_html, size_t limit
 	}
 	out->n = from + utf8_cut((struct str){ out->p + from, out->n - from }, limit_bytes).n;
 }
-
-/* ---- pages ------------------------------------------------------------------------------------------------------ */
 
 enum { LOOKED_AT_BYTES = 4096, DECODED_LIMIT_BYTES = 16 << 20, TIME_LIMIT_MS = 2000 };
 

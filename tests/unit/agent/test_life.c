@@ -80,8 +80,6 @@ static void put_agent(struct life_stage *st, const char *name, const char *field
 	file_put(arena_printf(&st->arena, "%s/.claude/agents/%s.md", st->dir, name), buf_str(&text));
 }
 
-/* ---- the main agent ---- */
-
 static void ignore_event(void *data, const struct event *event)
 {
 	(void)data, (void)event;
@@ -214,8 +212,6 @@ TEST(a_main_agent_that_fails_at_a_step_is_down_again)
 		close_stage(&st);
 	}
 }
-
-/* ---- children ---- */
 
 static void start_call(struct tool_call *call)
 {
@@ -386,8 +382,6 @@ TEST(a_forked_session_comes_up_by_the_same_table_and_outlives_its_origin)
 	st.session = fork;
 	close_stage(&st);
 }
-
-/* ---- looking at the disk ---- */
 
 struct looking {
 	struct kick kick;

@@ -160,8 +160,6 @@ TEST(a_session_that_keeps_nothing_writes_and_reads_nothing)
 	tree_stage_release(&st);
 }
 
-/* ---- foreign files ---- */
-
 TEST(a_file_that_is_no_record_is_named_and_passed_over)
 {
 	static const char *const texts[] = { "{\n",        "[]",
@@ -352,8 +350,6 @@ TEST(a_pipe_in_the_place_of_the_file_is_an_error_and_does_not_block)
 	CHECK(str_has(str_from(err.text), STR("the agent cannot be recorded")));
 	tree_stage_release(&st);
 }
-
-/* ---- the end ---- */
 
 TEST(an_end_comes_back_as_it_was_written)
 {

@@ -25,8 +25,6 @@ static struct agent_record *ended(struct tree_stage *st, enum end_state state, c
 	return t;
 }
 
-/* ---- verdicts ---- */
-
 TEST(the_last_verdict_line_counts)
 {
 	static const struct {
@@ -59,8 +57,6 @@ TEST(the_last_verdict_line_counts)
 	}
 	CHECK(report_verdict((struct str){ 0 }) == NULL);
 }
-
-/* ---- a call that waited ---- */
 
 TEST(each_end_has_its_words)
 {
@@ -230,8 +226,6 @@ TEST(a_report_of_just_the_limit_is_whole)
 	tool_call_free(call);
 	tree_stage_release(&st);
 }
-
-/* ---- in the background ---- */
 
 TEST(a_launched_agent_is_named_with_its_output)
 {

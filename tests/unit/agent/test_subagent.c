@@ -12,6 +12,7 @@ int main(void)
 	test_fork();
 	test_report();
 	test_life();
+	test_limits();
 	test_meta();
 	test_tree();
 	test_agent_tool();

@@ -7,8 +7,6 @@
 
 #define HERE ".claude/worktrees/agent-" ID_1
 
-/* ---- Landlock ---- */
-
 static void on_exit_status(struct child *c, int status)
 {
 	*(int *)child_data(c) = status;

@@ -201,8 +201,6 @@ TEST(a_branch_that_somebody_moved_stays)
 	stage_release(&st);
 }
 
-/* ---- adopt ---- */
-
 TEST(an_agent_comes_back_to_its_kept_worktree_and_its_old_base)
 {
 	struct stage st;

@@ -246,8 +246,6 @@ TEST(the_branch_of_a_confined_agent_that_was_killed_gets_its_commits)
 	stage_release(&st);
 }
 
-/* ---- two processes at once ---- */
-
 static void take_and_give_back_many(struct stage *st)
 {
 	for (int i = 0; i < 6; i++) {

@@ -196,8 +196,6 @@ TEST(a_sparse_worktree_has_only_what_it_needs_and_is_released_as_clean)
 	stage_release(&st);
 }
 
-/* ---- fresh ---- */
-
 static struct worktree *take_fresh(struct stage *st, const char *id)
 {
 	return stage_take_as(st, &(struct worktree_spec){ .agent_id = id, .cwd = st->repo, .fresh = true });
@@ -246,8 +244,6 @@ TEST(fresh_without_an_origin_or_with_one_that_does_not_answer_starts_at_head)
 	stage_drain(&st);
 	stage_release(&st);
 }
-
-/* ---- surroundings ---- */
 
 TEST(neither_hooks_nor_git_variables_have_a_say)
 {
@@ -379,8 +375,6 @@ TEST(a_cancel_ends_a_git_that_hangs)
 	stage_check_nothing_left(&st);
 	stage_release(&st);
 }
-
-/* ---- many ---- */
 
 enum { MANY = 20 };
 

@@ -7,6 +7,7 @@ int test_classifier(void);
 int test_end_state(void);
 int test_fork(void);
 int test_life(void);
+int test_limits(void);
 int test_meta(void);
 int test_placement(void);
 int test_report(void);

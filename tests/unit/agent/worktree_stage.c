@@ -22,10 +22,13 @@ void stage_init(struct stage *st)
 	folder_make(st->dir);
 	snprintf(st->repo, sizeof st->repo, "%s/repo", st->dir);
 	set_environment(st);
-	stage_must(st, "cd .. && git init -q -b main repo && cd repo && git config user.name tester &&"
-		       "git config user.email tester@localhost && mkdir sub && echo a >a && echo b >b &&"
-		       "echo c >sub/c && printf '*.log\\n.env\\nnode_modules/\\n' >.gitignore && git add . &&"
-		       "git commit -q -m one");
+	/* As git init leaves it, without the dozen files of its template. */
+	stage_must(
+		st,
+		"cd .. && git init -q -b main --template= repo && cd repo && mkdir sub .git/hooks .git/info && echo '#' >.git/info/exclude &&"
+		"printf '[user]\\nname=tester\\nemail=tester@localhost\\n' >>.git/config && echo a >a && echo b >b &&"
+		"echo c >sub/c && printf '*.log\\n.env\\nnode_modules/\\n' >.gitignore && git add . &&"
+		"git commit -q -m one");
 	st->loop = loop_new(0);
 	st->spawner = spawner_new(st->loop, NULL);
 	st->pool = worktree_pool_new(st->loop, st->spawner);
@@ -68,35 +71,16 @@ void stage_release(struct stage *st)
 	spawner_free(st->spawner);
 	loop_free(st->loop);
 	forget_end(st);
-	stage_must(st, "cd / && rm -rf %s", st->dir);
+	folder_remove(st->dir);
 	buf_release(&st->out);
 }
 
-/* ---- scripts ---- */
-
-static int run(struct stage *st, const char *script)
+static int run_script(struct stage *st, const char *script)
 {
-	int ends[2];
-	int status = 0;
-	char text[4096];
+	const char *const argv[] = { "/bin/sh", "-c", script, NULL };
 
 	buf_clear(&st->out);
-	CHECK_INT(pipe2(ends, O_CLOEXEC), 0);
-	pid_t pid = fork();
-	if (pid == 0) {
-		if (chdir(st->repo) < 0 && chdir(st->dir) < 0)
-			_exit(126);
-		dup2(ends[1], 1);
-		dup2(ends[1], 2);
-		execl("/bin/sh", "sh", "-c", script, (char *)NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	for (ssize_t n; (n = read(ends[0], text, sizeof text)) > 0;)
-		buf_add(&st->out, text, (size_t)n);
-	close(ends[0]);
-	CHECK_INT(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+	return program_run(access(st->repo, F_OK) == 0 ? st->repo : st->dir, argv, NULL, true, &st->out);
 }
 
 static printf_like(1, 0) char *format(const char *fmt, va_list args)
@@ -114,7 +98,7 @@ int stage_sh(struct stage *st, const char *fmt, ...)
 	va_start(args, fmt);
 	AUTO_FREE char *script = format(fmt, args);
 	va_end(args);
-	return run(st, script);
+	return run_script(st, script);
 }
 
 void stage_must(struct stage *st, const char *fmt, ...)
@@ -127,7 +111,7 @@ void stage_must(struct stage *st, const char *fmt, ...)
 	/* The first script runs before the repository is there. */
 	if (!strncmp(script, "cd .. &&", 8) && access(st->repo, F_OK) < 0)
 		memcpy(script, "cd .  &&", 8);
-	if (run(st, script) != 0)
+	if (run_script(st, script) != 0)
 		fail_msg("%s\n" STR_FMT, script, STR_ARG(buf_str(&st->out)));
 }
 
@@ -171,8 +155,6 @@ void stage_mend_git(void)
 
 	setenv("PATH", path, 1);
 }
-
-/* ---- jobs ---- */
 
 static void on_turn(uv_check_t *check)
 {

@@ -132,8 +132,6 @@ TEST(an_alias_that_the_provider_does_not_know_means_inherit_with_a_note)
 		   "the provider openai has no model 'haiku': name one of its own: inherits its parent's model");
 }
 
-/* ---- tools ---- */
-
 static const char *const pool_names[] = { "Agent", "Bash",         "Edit",         "ExitPlanMode", "Glob",
 					  "Grep",  "Read",         "TaskOutput",   "TodoWrite",    "CronList",
 					  "Write", "mcp__db__get", "mcp__db__put", "mcp__dbx__get" };

@@ -213,8 +213,6 @@ TEST(a_memory_that_is_a_link_or_a_pipe_is_not_shown_and_blocks_nothing)
 	stage_release(&s);
 }
 
-/* ---- snapshots ---- */
-
 static const char *text_of(struct stage *s, const char *name)
 {
 	AUTO_BUF struct buf text = { 0 };

@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 #include "tests.h"
 
-/* ---- priority ---- */
-
 /* Each makes the agent "same" in one source; its description names the source. */
 /* A plugin whose agents are at these paths, NULL-terminated; one that ends with .md is a file. */
 static void use_plugin(struct stage *s, const char *name, const char *const *paths)
@@ -279,8 +277,6 @@ TEST(a_lock_for_something_else_or_by_somebody_else_locks_nothing)
 	stage_release(&s);
 }
 
-/* ---- plugins ---- */
-
 TEST(a_plugins_agents_have_its_name_and_their_directories_in_their_type)
 {
 	static const char *const paths[] = { "dir/agents", "dir/more", "dir/single.md", "dir/agents/sub", NULL };
@@ -379,8 +375,6 @@ TEST(a_plugin_agent_that_lost_a_restriction_is_refused_even_without_a_descriptio
 	CHECK_INT(s.registry->failed_count, 1);
 	stage_release(&s);
 }
-
-/* ---- JSON ---- */
 
 TEST(one_bad_entry_of_the_flag_is_an_error_and_of_settings_a_failure)
 {

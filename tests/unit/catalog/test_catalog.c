@@ -6,7 +6,7 @@
 #include "lib/io/loop.h"
 #include "unit.h"
 
-/* ---- notes: files with a name, a colour and a limit --------------------------------------------------------------- */
+/* Notes: files with a name, a colour and a limit. */
 
 struct note {
 	DEFINITION_HEAD;
@@ -104,8 +104,6 @@ static const struct catalog_kind kind_of_inodes = {
 	.largest = 1 << 10, .once = ONE_INODE, .find_places = find_places, .parse = parse_note, .read_own = read_list
 };
 
-/* ---- stage -------------------------------------------------------------------------------------------------------- */
-
 struct stage {
 	char dir[FOLDER_MAX];
 	struct arena arena;
@@ -151,8 +149,6 @@ static const char *stage_active(struct stage *s)
 			 ((const struct note *)s->catalog->active[i]->item)->color);
 	return arena_str(&s->arena, buf_str(&out)).p;
 }
-
-/* ---- tests -------------------------------------------------------------------------------------------------------- */
 
 TEST(a_later_place_wins_and_the_earlier_one_is_hidden_by_it)
 {

@@ -52,8 +52,6 @@ void view_show(struct view *v, const struct made *m)
 	event_make(m, show, v);
 }
 
-/* ---- output ------------------------------------------------------------------------------------------------------ */
-
 static struct cadre *runtime;
 static int out_fd = -1;
 

@@ -123,8 +123,6 @@ TEST(a_skills_once_hook_runs_once)
 	stage_release(&st);
 }
 
-/* ---- async ---- */
-
 TEST(an_async_hook_is_not_waited_for_and_speaks_later)
 {
 	struct stage st;
@@ -248,8 +246,6 @@ TEST(async_hooks_die_with_their_agent_and_with_the_engine)
 	folder_remove(dir);
 }
 
-/* ---- cancelling ---- */
-
 TEST(a_cancelled_firing_is_done_once_and_says_so)
 {
 	struct stage st;
@@ -290,8 +286,6 @@ TEST(the_end_of_an_agent_cancels_its_firings_only)
 	CHECK_CSTR(st.said.p, "ran 1"); /* a2 is last */
 	stage_release(&st);
 }
-
-/* ---- costs ---- */
 
 int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void *, size_t),
 					      void (*free_hook)(const volatile void *)) __attribute__((weak));

@@ -266,8 +266,6 @@ TEST(a_tree_is_removed_and_what_it_links_to_is_not)
 	lab_release(&lab);
 }
 
-/* ---- the race ---- */
-
 struct swap {
 	const char *dir, *link;
 	atomic_bool stop;

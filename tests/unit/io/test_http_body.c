@@ -227,8 +227,6 @@ TEST(a_body_that_ends_early_fails_the_request)
 	fetch_release(&f);
 }
 
-/* ---- large bodies wait for each other ---- */
-
 enum { CROWD = 7, LARGE = 300000, HUGE_BODY = 16 << 20 }; /* the last one fits into no socket buffers */
 
 /* Requests to one host, and in which order they began to send */

@@ -163,8 +163,6 @@ TEST(a_pipe_that_an_escaped_process_holds_does_not_hold_the_exit_nor_kill_its_wr
 	stage_release(&st);
 }
 
-/* ---- kill -9 ---- */
-
 /* A process that uses a spawner, as our program does */
 struct host {
 	pid_t pid;

@@ -5,8 +5,6 @@
 #include "mcp/auth/oauth_http.h"
 #include "unit.h"
 
-/* ---- the server, in its threads ---- */
-
 static void add_filled(struct desk *d, struct buf *out, const char *text)
 {
 	for (const char *c = text; *c; c++) {
@@ -107,8 +105,6 @@ static void serve(struct peer *p)
 		pthread_mutex_unlock(&d->lock);
 	}
 }
-
-/* ---- the client ---- */
 
 static void on_browsed(void *desk)
 {

@@ -6,8 +6,6 @@
 #include "oauth_desk.h"
 #include "tests.h"
 
-/* ---- the first time ---- */
-
 TEST(a_challenge_ends_with_a_token_in_the_header)
 {
 	struct desk d;
@@ -96,8 +94,6 @@ TEST(a_page_in_place_of_metadata_counts_as_none)
 	CHECK_CSTR(desk_challenge(&d, 401, ""), "ok");
 	desk_release(&d);
 }
-
-/* ---- refusals ---- */
 
 struct refusal {
 	const char *request; /* that is answered in another way; NULL: none */
@@ -243,8 +239,6 @@ TEST(a_403_that_is_not_about_scopes_is_final)
 	desk_release(&d);
 }
 
-/* ---- clients ---- */
-
 static const char wants_basic[] =
 	"{\"issuer\":\"$U\",\"authorization_endpoint\":\"$U/authorize\",\"token_endpoint\":\"$U/token\","
 	"\"token_endpoint_auth_methods_supported\":[\"client_secret_basic\"],"
@@ -346,8 +340,6 @@ TEST(an_entry_says_how_a_token_is_had_without_a_person)
 	mcp_server_unref(s);
 	CHECK_INT(read_entry("{\"grantType\":\"password\"}", &s), -ERR_USAGE);
 }
-
-/* ---- without a browser ---- */
 
 TEST(following_by_itself_works_on_this_machine_only)
 {

@@ -9,8 +9,6 @@
 static const char renewed[] = "{\"access_token\":\"token-2\",\"token_type\":\"bearer\",\"expires_in\":3600}";
 static const char over_soon[] = "{\"access_token\":\"token-1\",\"expires_in\":0,\"refresh_token\":\"again-1\"}";
 
-/* ---- renewing ---- */
-
 TEST(a_token_that_is_over_is_stale_and_renewed_by_a_challenge_with_status_0)
 {
 	struct desk d;
@@ -125,8 +123,6 @@ TEST(a_registered_client_that_was_forgotten_there_is_registered_once_more)
 	desk_release(&d);
 }
 
-/* ---- scopes and limits ---- */
-
 TEST(a_step_up_asks_for_the_old_scopes_and_the_new_ones_and_never_twice_for_the_same)
 {
 	struct desk d;
@@ -214,8 +210,6 @@ TEST(offline_access_is_asked_for_exactly_where_it_is_offered)
 	}
 }
 
-/* ---- who waits ---- */
-
 TEST(a_second_challenge_in_a_run_shares_its_end)
 {
 	struct desk d;
@@ -270,8 +264,6 @@ TEST(freed_while_a_person_signs_in_it_leaves_nothing_behind)
 	CHECK_INT(d.ends, 0);
 	desk_release(&d);
 }
-
-/* ---- the file ---- */
 
 TEST(the_next_process_finds_the_token_in_a_private_file)
 {

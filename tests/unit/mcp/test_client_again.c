@@ -17,8 +17,6 @@ static void answer(struct client_stage *s)
 	peer_run_for(&s->peer, 10);
 }
 
-/* ---- a session that was forgotten ---- */
-
 static void forget(struct client_stage *s)
 {
 	peer_return(&s->peer, peer_last_id(&s->peer));
@@ -93,8 +91,6 @@ TEST(a_call_that_was_given_back_keeps_its_time_limit)
 	CHECK_STR(buf_str(&s.ends), "error 8 the server srv timed out after 1.5 s\n");
 	client_stage_release(&s);
 }
-
-/* ---- an address first ---- */
 
 #define BARRED(addresses)                                                                                              \
 	"{\"id\":%lld,\"error\":{\"code\":-32042,\"message\":\"sign in first\",\"data\":{\"elicitations\":[" addresses \

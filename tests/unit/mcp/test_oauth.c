@@ -279,8 +279,6 @@ TEST(a_short_life_is_renewed_after_three_quarters_and_a_long_one_a_minute_before
 	}
 }
 
-/* ---- signatures ---- */
-
 static char *pem_of(EVP_PKEY *key)
 {
 	BIO *bio = BIO_new(BIO_s_mem());

@@ -14,8 +14,6 @@
 #include "mcp/servers/server.h"
 #include "tests.h"
 
-/* ---- the file ---- */
-
 struct place {
 	char dir[FOLDER_MAX], file[96];
 };
@@ -218,8 +216,6 @@ TEST(the_key_tells_clients_of_one_server_apart_and_shows_no_secret)
 	CHECK_CSTR(oauth_store_key(&arena, &two), key);
 	CHECK(!strstr(key, "hush"));
 }
-
-/* ---- the callback ---- */
 
 struct visit {
 	struct loop *loop;

@@ -18,8 +18,6 @@ static void stop(struct wire *w, struct site *s)
 	site_stop(s);
 }
 
-/* ---- a session ---- */
-
 static bool answer_session(struct site *s, struct peer *p)
 {
 	char session[80];
@@ -110,8 +108,6 @@ TEST(nothing_overtakes_the_first_notification)
 	wire_close(&w);
 	stop(&w, &s);
 }
-
-/* ---- streams ---- */
 
 static bool answer_stream(struct site *s, struct peer *p)
 {
@@ -232,8 +228,6 @@ TEST(a_stream_that_is_cut_inside_an_event_goes_on_as_often_as_it_brings_somethin
 	stop(&w, &s);
 }
 
-/* ---- places ---- */
-
 static bool answer_moved(struct site *s, struct peer *p)
 {
 	if (peer_is(p, "POST /mcp "))
@@ -266,8 +260,6 @@ TEST(a_server_that_has_moved_is_followed_once_and_for_all_but_not_to_another_one
 	wire_wait(&w, "closed the server answered HTTP 307\n");
 	stop(&w, &s);
 }
-
-/* ---- the end ---- */
 
 static bool answer_never(struct site *s, struct peer *p)
 {

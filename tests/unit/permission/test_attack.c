@@ -7,7 +7,7 @@
 #include "stage.h"
 #include "tests.h"
 
-/* ---- 5, 32: a glob is what it matches ---- */
+/* 5, 32: a glob is what it matches. */
 
 TEST(a_glob_passes_only_if_each_file_that_it_matches_does)
 {
@@ -55,7 +55,7 @@ TEST(a_glob_with_too_many_matches_is_asked_about)
 	permission_release(&p);
 }
 
-/* ---- 13, 14, 33: a directory is what it holds, and each word may be a file ---- */
+/* 13, 14, 33: a directory is what it holds, and each word may be a file. */
 
 TEST(a_rule_that_hides_a_file_is_not_passed_by_by_the_directory_around_it)
 {
@@ -201,7 +201,7 @@ TEST(each_word_of_each_command_may_be_a_file_that_is_hidden)
 	ATTACKS("bypassPermissions", "deny Read(.env)", list);
 }
 
-/* ---- 15: programs that write ---- */
+/* 15: programs that write. */
 
 TEST(programs_that_write_are_seen_to_write)
 {
@@ -322,7 +322,7 @@ TEST(programs_that_write_are_seen_to_write)
 	ATTACKS("default", "allow Bash", protected);
 }
 
-/* ---- 16: what cannot be seen through ---- */
+/* 16: what cannot be seen through. */
 
 #define NEST10(open) open open open open open open open open open open
 #define NEST41(open) NEST10(open) NEST10(open) NEST10(open) NEST10(open) open

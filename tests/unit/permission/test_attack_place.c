@@ -7,7 +7,7 @@
 #include "stage.h"
 #include "tests.h"
 
-/* ---- 10: the copy in a worktree ---- */
+/* 10: the copy in a worktree. */
 
 TEST(a_path_in_a_worktree_is_the_same_path_in_the_main_checkout)
 {
@@ -65,7 +65,7 @@ TEST(a_path_in_a_worktree_is_the_same_path_in_the_main_checkout)
 	}
 }
 
-/* ---- 24: limits ---- */
+/* 24: limits. */
 
 TEST(a_limit_to_commands_that_read_lets_none_write)
 {
@@ -108,7 +108,7 @@ TEST(a_limit_to_commands_that_read_lets_none_write)
 	permission_release(&child);
 }
 
-/* ---- 3: git and the configuration that it finds ---- */
+/* 3: git and the configuration that it finds. */
 
 /* The directory that an earlier call has left behind counts: git is asked about where it finds another repository. */
 TEST(git_is_asked_about_in_a_directory_that_it_takes_for_a_repository)
@@ -136,7 +136,7 @@ TEST(git_is_asked_about_in_a_directory_that_it_takes_for_a_repository)
 	}
 }
 
-/* ---- 20, 21: names ---- */
+/* 20, 21: names. */
 
 TEST(names_are_compared_as_they_are_resolved)
 {

@@ -207,8 +207,6 @@ TEST(a_child_whose_ancestors_are_gone_is_as_limited_as_when_it_was_born)
 	CHECK(refused > TREES / 10 && restored > TREES / 3);
 }
 
-/* ---- trees ---- */
-
 enum { NODES = 12, ROUNDS = 3 };
 
 /* An agent of a tree: node 0 is the main agent, and the parent of another has a smaller number. */
@@ -397,10 +395,34 @@ TEST(a_record_does_not_grow_with_each_return)
 	permission_release(&boss);
 }
 
+/* A member that has to present a plan first starts an agent whose definition has a wider mode. */
+TEST(nothing_below_a_mode_that_a_call_chose_is_wider_than_it)
+{
+	const struct permission_birth wide = { .mode = "bypassPermissions", .mode_may_widen = true };
+	struct permission main_agent = { .mode = PERMISSION_BYPASS };
+	struct permission member, child, again;
+	struct permission_line line;
+	struct err err = { 0 };
+
+	permission_derive(&member, &main_agent, &(struct permission_birth){ .mode = "plan", .mode_holds = true });
+	permission_derive(&child, &member, &wide);
+	CHECK_INT(permission_mode(&child), PERMISSION_PLAN);
+	CHECK_INT(restore(&member, &main_agent, &line, &err), 0);
+	permission_derive(&again, line_end(&line, &main_agent), &wide);
+	CHECK_INT(permission_mode(&again), PERMISSION_PLAN);
+	permission_inherit_mode(&member); /* the plan was approved */
+	CHECK_INT(permission_mode(&child), PERMISSION_BYPASS);
+	permission_release(&again);
+	permission_line_release(&line);
+	permission_release(&child);
+	permission_release(&member);
+}
+
 int test_record(void)
 {
 	return RUN_TESTS(T(a_child_whose_ancestors_are_gone_is_as_limited_as_when_it_was_born),
 			 T(no_call_passes_that_an_ancestor_forbids_in_any_tree),
 			 T(limits_of_birth_hold_although_definitions_have_changed),
-			 T(a_record_does_not_grow_with_each_return));
+			 T(a_record_does_not_grow_with_each_return),
+			 T(nothing_below_a_mode_that_a_call_chose_is_wider_than_it));
 }

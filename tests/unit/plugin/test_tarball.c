@@ -9,8 +9,6 @@
 
 enum { BLOCK = 512 };
 
-/* ---- making one -------------------------------------------------------------------------------------------------- */
-
 struct member {
 	const char *name, *text;
 	char type; /* 0: a file */
@@ -92,8 +90,6 @@ static const char *text_of(struct stage *s, const char *path)
 		return "(not there)";
 	return arena_dup(&s->arena, text.n ? text.p : "", text.n);
 }
-
-/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 TEST(files_of_a_package_come_without_its_top_directory)
 {

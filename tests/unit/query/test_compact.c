@@ -202,8 +202,6 @@ TEST(without_a_summary_the_turn_goes_on_as_it_is)
 	}
 }
 
-/* ---- asked for ----------------------------------------------------------------------------------------------- */
-
 TEST(a_turn_that_only_sums_up_ends_with_the_summary)
 {
 	STAGE(s, { .stream = SAYS("m1", "one") }, { .stream = SAYS("m2", "sum") }, { .stream = SAYS("m3", "two") });
@@ -257,8 +255,6 @@ TEST(a_cancelled_summary_never_happened)
 	stage_check_disk(&s);
 	stage_release(&s);
 }
-
-/* ---- who looks ----------------------------------------------------------------------------------------------- */
 
 static bool hold(struct query *q, void *data)
 {
@@ -326,8 +322,6 @@ TEST(whoever_looks_afterwards_is_waited_for)
 	CHECK_INT(s.q->end, QUERY_DONE);
 	stage_release(&s);
 }
-
-/* ---- on disk ------------------------------------------------------------------------------------------------- */
 
 /* Everything behind the last line with this in it is cut off, that line too. */
 static void cut_file_at(struct stage *s, const char *text)

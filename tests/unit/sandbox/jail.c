@@ -122,8 +122,6 @@ void jail_close(struct jail *j)
 	arena_release(&j->arena);
 }
 
-/* ---- a command ---- */
-
 static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
 {
 	struct jail *j = child_data(c);
@@ -183,8 +181,6 @@ bool jail_run(struct jail *j, const char *command, enum tool_belief belief)
 		buf_addstr(&j->output, err.text);
 	return rc == 0;
 }
-
-/* ---- what it left ---- */
 
 void jail_tidy(struct jail *j)
 {

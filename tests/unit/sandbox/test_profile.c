@@ -201,8 +201,6 @@ TEST(a_directory_of_programs_that_comes_to_lead_to_a_secret_hides_it)
 	jail_close(&j);
 }
 
-/* ---- what is explained is what the kernel does ---- */
-
 enum { ROUNDS = 20, FILES = 500, DIRS = 12 };
 
 /* A directory of the tree, or a file of it */

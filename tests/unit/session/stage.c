@@ -31,6 +31,8 @@ static void open_with(struct stage *st, const char *scenario, const char *settin
 	stage_set(st, "include-hook-events", "");
 	stage_set(st, "interactive", "");
 	stage_set(st, "settings", settings ? settings : "{}");
+	if (st->mcp_config)
+		stage_set(st, "mcp-config", st->mcp_config);
 	if (cadre_open(st->c, on_event, data, &st->session, why, sizeof why) < 0)
 		fail_msg("%s", why);
 }

@@ -8,6 +8,7 @@ struct stage {
 	char dir[FOLDER_MAX];
 	struct cadre *c;
 	struct cadre_session *session; /* NULL: it was closed */
+	const char *mcp_config;        /* JSON, or NULL; set before the stage is opened */
 };
 
 /* scenario: of the model; settings: JSON, or NULL; on_event gets data. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_env.c - variables in settings: which of a project count, which names are dangerous or secret. */
 #include "stage.h"
+#include <sys/stat.h>
 #include "tests.h"
 
 static void add_var(void *data, const struct settings_var *var)
@@ -120,6 +121,39 @@ TEST(an_untrusted_project_sets_only_variables_that_are_known_to_be_harmless)
 		CHECK(env_is_harmless(str_from(set[i])) && !env_is_dangerous(str_from(set[i])));
 }
 
+TEST(a_locale_or_a_time_zone_that_is_a_file_is_held)
+{
+	struct stage s;
+	AUTO_BUF struct buf out = { 0 };
+	stage_init(&s);
+	stage_put(&s, "top/project/.claude/settings.json",
+		  "{\"env\":{\"LANG\":\"de_DE.UTF-8\",\"TZ\":\"Europe/Berlin\",\"LANGUAGE\":\"../../evil\","
+		  "\"LC_ALL\":\"/evil\"}}");
+	stage_put(&s, "top/project/.claude/settings.local.json", "{\"env\":{\"TZ\":\":/evil\"}}");
+	stage_load(&s);
+
+	settings_env_each(s.settings, ENV_SAFE, add_var, &out);
+	CHECK_CSTR(
+		out.p,
+		"LANG=de_DE.UTF-8@project TZ=Europe/Berlin@project !LANGUAGE=../../evil@project !LC_ALL=/evil@project "
+		"!TZ=:/evil@local ");
+	stage_release(&s);
+}
+
+TEST(variables_of_a_file_that_others_can_write_are_held)
+{
+	struct stage s;
+	AUTO_BUF struct buf out = { 0 };
+	stage_init(&s);
+	stage_put(&s, "config/settings.json", "{\"env\":{\"BASH_ENV\":\"x\",\"CI\":\"1\"}}");
+	CHECK_INT(chmod(stage_path(&s, "config/settings.json"), 0666), 0);
+	stage_load(&s);
+
+	settings_env_each(s.settings, ENV_ALL, add_var, &out);
+	CHECK_CSTR(out.p, "CI=1@user !BASH_ENV=x@user ");
+	stage_release(&s);
+}
+
 TEST(keys_of_models_are_told_from_other_secrets)
 {
 	static const char *const keys[] = {
@@ -199,5 +233,7 @@ int test_env(void)
 	return RUN_TESTS(T(variables_of_a_project_count_as_far_as_it_is_trusted),
 			 T(names_that_decide_what_runs_or_where_keys_go_are_dangerous),
 			 T(an_untrusted_project_sets_only_variables_that_are_known_to_be_harmless),
+			 T(a_locale_or_a_time_zone_that_is_a_file_is_held),
+			 T(variables_of_a_file_that_others_can_write_are_held),
 			 T(keys_of_models_are_told_from_other_secrets), T(names_of_secrets_are_known_by_their_parts));
 }

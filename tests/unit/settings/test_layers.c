@@ -15,8 +15,6 @@ static const char *const files[] = {
 	"managed/managed-settings.d/20-b.json",
 };
 
-/* ---- places ---- */
-
 TEST(of_every_two_files_the_higher_one_wins)
 {
 	for (size_t low = 0; low < COUNT_OF(files); low++)
@@ -166,8 +164,6 @@ TEST(in_the_home_directory_the_users_file_is_not_the_projects)
 	CHECK_CSTR(stage_origin(&s, "model"), "user top/project/.claude/settings.json:1");
 	stage_release(&s);
 }
-
-/* ---- merging ---- */
 
 TEST(layers_are_merged_as_their_keys_say)
 {
@@ -321,8 +317,6 @@ TEST(an_explanation_names_the_part_of_every_file)
 			  "managed:nofile|local:nofile|project:silent|user:ignored|");
 	stage_release(&s);
 }
-
-/* ---- what is refused, what is noted ---- */
 
 TEST(what_restricts_and_cannot_be_read_is_refused_with_line_and_column)
 {
@@ -506,8 +500,6 @@ TEST(many_keys_and_elements_cost_what_they_are)
 	stage_release(&s);
 }
 
-/* ---- the table ---- */
-
 TEST(known_keys_are_sorted_described_and_fit_their_own_defaults)
 {
 	for (size_t i = 0; i < setting_count; i++) {
@@ -529,8 +521,6 @@ TEST(known_keys_are_sorted_described_and_fit_their_own_defaults)
 	}
 	CHECK(setting_is_group(STR("sandbox.network")) && !setting_is_group(STR("sand")) && !setting_is_group(STR("")));
 }
-
-/* ---- reading again ---- */
 
 /* Reads again until the files are so old that their stamps count; a tenth of a second. */
 static void settle(struct stage *s)

@@ -60,8 +60,6 @@ TEST(paths_that_say_nothing_leave_a_skill_to_everybody)
 	skill_unref(command);
 }
 
-/* ---- nested directories ------------------------------------------------------------------------------------------ */
-
 TEST(a_nested_directory_comes_with_a_refresh_and_its_skills_know_it)
 {
 	AUTO_STAGE struct stage s;

@@ -446,8 +446,6 @@ TEST(the_end_of_a_file_that_is_not_there_is_not_found_also_without_a_place_for_t
 	CHECK_INT(session_load_end("/nowhere/at/all.jsonl", &end, NULL), -ERR_NOT_FOUND);
 }
 
-/* ---- on the pool ---- */
-
 /* A load that was started, and the ticks of the loop meanwhile */
 struct started {
 	struct loop *loop;

@@ -165,8 +165,6 @@ TEST(an_empty_file_is_an_empty_database)
 	desk_release(&d);
 }
 
-/* ---- damage ---- */
-
 static void make_short(struct desk *d)
 {
 	stage_write(&d->stage, "cadre/state.db", "garbage");
@@ -331,8 +329,6 @@ TEST(a_file_removed_while_open_is_made_again)
 	desk_release(&d);
 }
 
-/* ---- versions ---- */
-
 TEST(a_newer_file_is_left_alone)
 {
 	struct desk d;
@@ -390,8 +386,6 @@ TEST(an_older_file_is_brought_to_this_version)
 	run_sql(&d, "CREATE TABLE notice (id TEXT); CREATE TABLE mail (id TEXT)"); /* are gone */
 	desk_release(&d);
 }
-
-/* ---- failures that pass ---- */
 
 TEST(a_locked_database_does_not_hold_up_the_end)
 {
@@ -455,8 +449,6 @@ TEST(a_locked_database_is_tried_again)
 	close(inotify);
 	desk_release(&d);
 }
-
-/* ---- other processes ---- */
 
 /* This program again, as a writer (state_writer() below); it says on `out` when rows are on disk. */
 static pid_t start_writer(struct desk *d, const char *name, int rows, int out)

@@ -138,8 +138,6 @@ static bool is_gone(pid_t pid)
 	return gone;
 }
 
-/* ---- results ---- */
-
 TEST(results_have_the_output_or_say_that_there_is_none)
 {
 	static const struct {
@@ -235,8 +233,6 @@ TEST(without_any_shell_the_call_fails_with_the_reason)
 	CHECK_STR(toolbox_text(&sb.box), "cannot run sh: No such file or directory");
 }
 
-/* ---- large output ---- */
-
 TEST(output_up_to_the_limit_is_inline_counted_in_characters)
 {
 	SHELLBOX(sb, 0);
@@ -331,8 +327,6 @@ TEST(memory_for_output_stays_bounded_however_much_comes)
 	shell_output_release(&o);
 }
 
-/* ---- the working directory ---- */
-
 TEST(the_directory_persists_inside_the_working_directories)
 {
 	SHELLBOX(sb, 0);
@@ -405,8 +399,6 @@ TEST(no_files_are_left_for_the_directory)
 
 	CHECK_INT(rmdir(sb.box.env.tasks_dir), 0);
 }
-
-/* ---- time ---- */
 
 TEST(a_command_that_may_not_move_is_stopped_at_its_timeout)
 {
@@ -590,8 +582,6 @@ TEST(the_end_of_the_agent_ends_its_shells_and_what_they_left_without_a_notice)
 	CHECK(is_gone(running));
 	CHECK_INT(sb.notice_count, 0);
 }
-
-/* ---- the text of commands ---- */
 
 TEST(exit_1_of_the_last_program_may_be_an_answer)
 {

@@ -172,8 +172,6 @@ TEST(a_file_that_is_not_a_notebook_is_an_error_with_the_reason)
 	}
 }
 
-/* ---- changes ---- */
-
 static void check_change(const char *text, struct notebook_edit edit, const char *cell, const char *expected)
 {
 	AUTO_NOTEBOOK struct notebook n = { 0 };
@@ -260,8 +258,6 @@ TEST(a_change_leaves_everything_else_as_it_was)
 	for (size_t i = 0; i < COUNT_OF(cases); i++)
 		check_change(cases[i].text, cases[i].edit, cases[i].cell, cases[i].expected);
 }
-
-/* ---- the tool ---- */
 
 static void add_replaced(const char *from, const char *to, struct buf *out)
 {

@@ -151,38 +151,7 @@ void toolbox_age(struct toolbox *box, const char *name, long seconds)
 	CHECK_INT(utimensat(AT_FDCWD, toolbox_path(box, name), times, 0), 0);
 }
 
-static void run_in_child(struct toolbox *box, const char *const *argv, int out)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (null < 0 || chdir(box->dir) < 0 || setenv("HOME", box->dir, 1) < 0)
-		_exit(126);
-	unsetenv("XDG_CONFIG_HOME");
-	unsetenv("RIPGREP_CONFIG_PATH");
-	dup2(null, 0);
-	dup2(out, 1);
-	dup2(null, 2);
-	execvp(argv[0], (char *const *)(uintptr_t)argv);
-	_exit(127);
-}
-
 int toolbox_program(struct toolbox *box, const char *const *argv, struct buf *out)
 {
-	struct err err = { 0 };
-	int ends[2];
-	int status;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		fail_msg("no pipe");
-	pid_t pid = fork();
-	if (pid == 0)
-		run_in_child(box, argv, ends[1]);
-	close(ends[1]);
-	if (pid < 0 || file_read_fd(ends[0], 256 << 20, out, &err) < 0)
-		fail_msg("cannot run %s: %s", argv[0], err.text);
-	close(ends[0]);
-	if (waitpid(pid, &status, 0) < 0)
-		fail_msg("cannot wait for %s", argv[0]);
-	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-	return code == 127 ? -1 : code;
+	return program_run(box->dir, argv, box->env.envp, false, out);
 }

@@ -4,7 +4,9 @@
 #include "face/screen/region.h"
 #include "face/screen/width.h"
 
-enum { COLUMNS = 40, ROWS = 400 };
+enum { COLUMNS = 40, ROWS = 400, FINISHED = 4 };
+
+#define ERASE "\033[K\033[C\033[J\r"
 
 /* Rows are never scrolled away: the terminal is as high as the test needs. */
 struct terminal {
@@ -24,17 +26,24 @@ static void terminal_write(struct terminal *t, struct str s)
 			bool private = s.p[i + 2] == '?';
 			for (i += 2 + private; s.p[i] == ';' || (s.p[i] >= '0' && s.p[i] <= '9'); i++)
 				n = s.p[i] == ';' ? 0 : n * 10 + (unsigned)(s.p[i] - '0');
-			CHECK(strchr(private ? "hl" : "ABGJKm", s.p[i]));
+			CHECK(strchr(private ? "hl" : "ABCGJKm", s.p[i]));
 			if (s.p[i] == 'A')
-				t->row -= n;
+				t->row -= MIN(n, t->row);
 			else if (s.p[i] == 'B')
 				t->row += n;
 			else if (s.p[i] == 'G')
 				t->column = n - 1;
+			else if (s.p[i] == 'C')
+				t->column++;
 			if (s.p[i] == 'J' || s.p[i] == 'K')
 				memset(t->cells[t->row] + t->column, ' ', COLUMNS - t->column);
 			for (unsigned r = t->row + 1; s.p[i] == 'J' && r < ROWS; r++)
 				memset(t->cells[r], ' ', COLUMNS);
+		} else if (s.p[i] == '\xe6') { /* a wide character: W and w */
+			CHECK(t->column + 1 < COLUMNS && t->row < ROWS);
+			memcpy(t->cells[t->row] + t->column, "Ww", 2);
+			t->column += 2;
+			i += 2;
 		} else {
 			CHECK(t->column < COLUMNS && t->row < ROWS);
 			t->cells[t->row][t->column++] = s.p[i];
@@ -122,17 +131,17 @@ TEST(a_narrower_window_never_takes_a_row_above_the_region)
 		unsigned caret, answer;
 		const char *bytes;
 	} cases[] = {
-		{ false, false, false, 5, REGION_COLUMN_UNKNOWN, "\r\033[3A\033[J" },
-		{ true, false, false, 5, REGION_COLUMN_UNKNOWN, "\r\033[2A\033[J" },
-		{ false, false, false, 59, REGION_COLUMN_UNKNOWN, "\r\033[3A\033[J" }, /* the smaller sum */
-		{ false, true, false, 59, REGION_COLUMN_UNKNOWN, "\r\033[4A\033[J" },
-		{ false, false, false, 59, 19, "\r\033[4A\033[J" }, /* wrapped, as in tmux */
-		{ false, false, false, 59, 39, "\r\033[2A\033[J" }, /* its row was cut, and it is not xterm.js */
-		{ false, true, false, 59, 39, "\r\033[3A\033[J" },
-		{ false, false, false, 59, 7, "\r\033[2A\033[J" }, /* as in no terminal that we know */
-		{ true, false, false, 59, 39, "\r\033[2A\033[J" },
-		{ false, false, true, 59, 39, "\r\033[3A\033[J" },
-		{ false, false, true, 5, REGION_COLUMN_UNKNOWN, "\r\033[3A\033[J" },
+		{ false, false, false, 5, REGION_COLUMN_UNKNOWN, "\r\033[3A" ERASE },
+		{ true, false, false, 5, REGION_COLUMN_UNKNOWN, "\r\033[2A" ERASE },
+		{ false, false, false, 59, REGION_COLUMN_UNKNOWN, "\r\033[3A" ERASE }, /* the smaller sum */
+		{ false, true, false, 59, REGION_COLUMN_UNKNOWN, "\r\033[4A" ERASE },
+		{ false, false, false, 59, 19, "\r\033[4A" ERASE }, /* wrapped, as in tmux */
+		{ false, false, false, 59, 39, "\r\033[2A" ERASE }, /* its row was cut, and it is not xterm.js */
+		{ false, true, false, 59, 39, "\r\033[3A" ERASE },
+		{ false, false, false, 59, 7, "\r\033[2A" ERASE }, /* as in no terminal that we know */
+		{ true, false, false, 59, 39, "\r\033[2A" ERASE },
+		{ false, false, true, 59, 39, "\r\033[3A" ERASE },
+		{ false, false, true, 5, REGION_COLUMN_UNKNOWN, "\r\033[3A" ERASE },
 	};
 
 	for (size_t k = 0; k < COUNT_OF(cases); k++) {
@@ -156,6 +165,110 @@ TEST(a_narrower_window_never_takes_a_row_above_the_region)
 			styled_release(&rows[i]);
 		region_release(&r);
 	}
+}
+
+enum kind { WRAPS, CUTS, CLEARS };
+
+/* As terminals do it: rows wrap again with wide characters whole and the cursor at its character; or are cut; or are gone. */
+static void terminal_resize(struct terminal *t, enum kind kind, unsigned columns)
+{
+	struct terminal *old = xcalloc(1, sizeof *old);
+	unsigned rows = 0;
+
+	*old = *t;
+	memset(t->cells, ' ', sizeof t->cells);
+	if (kind == CLEARS)
+		t->row = t->column = 0;
+	for (unsigned i = 0; kind != CLEARS && i < 40; i++, rows++) {
+		unsigned used = COLUMNS, column = 0;
+		while (used && old->cells[i][used - 1] == ' ')
+			used--;
+		for (unsigned at = 0; at < used; at++) {
+			if (column + (old->cells[i][at] == 'W') >= columns && kind == WRAPS) {
+				rows++;
+				column = 0;
+			}
+			if (i == old->row && at == old->column) {
+				t->row = rows;
+				t->column = column;
+			}
+			if (column < columns)
+				t->cells[rows][column++] = old->cells[i][at];
+		}
+		if (i == old->row && old->column >= used) { /* behind the text */
+			t->row = rows;
+			t->column = MIN(column + old->column - used, columns - 1);
+		}
+	}
+	free(old);
+}
+
+#define WIDE5 "\xe6\x97\xa5\xe6\x97\xa5\xe6\x97\xa5\xe6\x97\xa5\xe6\x97\xa5"
+
+static const struct knowing {
+	enum kind kind;
+	bool cuts, tmux; /* what the region knows */
+	bool is_told;    /* else only a row of the cursor that was cut tells it */
+} terminals[] = {
+	{ WRAPS, false, true, true },  { WRAPS, false, false, true }, { CUTS, true, false, true },
+	{ CUTS, false, false, false }, { CLEARS, true, false, true }, { CLEARS, false, true, true },
+};
+
+/* Draws the rows, with the cursor behind one of them, and others after the window had two sizes. */
+static void resize_twice(const struct knowing *k, const char *const content[3], size_t caret_row, unsigned between,
+			 unsigned columns)
+{
+	struct terminal *t = xcalloc(1, sizeof *t);
+	struct region r = { .columns = COLUMNS, .rows = 24, .cuts = k->cuts, .rewraps_caret = k->tmux };
+	struct styled rows[3] = { 0 };
+	AUTO_BUF struct buf out = { 0 }, after = { 0 };
+	unsigned used = 0, kept = k->kind == CLEARS ? 0 : FINISHED;
+
+	memset(t->cells, ' ', sizeof t->cells);
+	for (size_t i = 0; i < 3; i++)
+		styled_add(&rows[i], LOOK_PLAIN, str_from(content[i]));
+	unsigned caret = cells_width(buf_str(&rows[caret_row].text));
+	region_draw(&r, rows, 3, caret_row, caret, STR("done 0\r\ndone 1\r\ndone 2\r\ndone 3\r\n"), &out);
+	terminal_write(t, buf_str(&out));
+	if (k->kind != WRAPS) /* a terminal that wraps keeps its lines: only the last size counts */
+		terminal_resize(t, k->kind, MIN(between, COLUMNS));
+	terminal_resize(t, k->kind, MIN(columns, COLUMNS));
+	unsigned column = caret >= columns ? t->column : REGION_COLUMN_UNKNOWN;
+	region_resize(&r, columns, 24, column, &after);
+	for (size_t i = 0; i < 3; i++)
+		styled_add(&rows[i], LOOK_PLAIN, (struct str){ &"abc"[i], 1 });
+	region_draw(&r, rows, 3, 2, 1, STR(""), &after);
+	terminal_write(t, buf_str(&after));
+	for (unsigned i = 0; i < 60; i++)
+		for (unsigned j = 0, seen = 0; j < COLUMNS && !seen; j++)
+			used += seen = t->cells[i][j] != ' ';
+	bool is_told = k->is_told || (caret >= columns && between >= columns);
+	for (unsigned i = 0; is_told && i < kept; i++)
+		CHECK(t->cells[i][5] == (char)('0' + i) && !memcmp(t->cells[i], "done", 4));
+	if (is_told && (column + 1 != columns || k->tmux || k->cuts)) /* at the edge a row may stay */
+		CHECK_INT(used, kept + 3);
+	for (size_t i = 0; i < 3; i++)
+		styled_release(&rows[i]);
+	region_release(&r);
+	free(t);
+}
+
+TEST(behind_any_resize_the_region_is_there_once_below_what_is_finished)
+{
+	static const char *const contents[][3] = {
+		{ "short", "also short", "end" },
+		{ "| a table | with a row |", "|---|---|", "> x" },
+		{ "a line of code that is as long as it is", "x", "> the cursor is behind a long row" },
+		{ "a" WIDE5 WIDE5 WIDE5 "b", "x", "> y" },
+		{ "x", "y", "> z" WIDE5 WIDE5 WIDE5 "b" },
+		{ WIDE5 WIDE5 WIDE5 "abc", "ab" WIDE5 WIDE5 "c", "> " WIDE5 WIDE5 WIDE5 },
+	};
+
+	for (size_t k = 0; k < COUNT_OF(terminals); k++)
+		for (size_t i = 0; i < COUNT_OF(contents) * 2; i++)
+			for (unsigned columns = 8; columns < 44; columns++)
+				for (unsigned between = 8; between < 60; between += 17)
+					resize_twice(&terminals[k], contents[i / 2], i % 2 ? 2 : 0, between, columns);
 }
 
 TEST(clusters_are_as_wide_as_the_terminal_said)
@@ -206,11 +319,39 @@ TEST(behind_a_cluster_that_is_not_plain_the_row_is_placed)
 	region_release(&r);
 }
 
+TEST(a_styled_text_holds_no_character_that_acts_on_the_terminal)
+{
+	static const char *const texts[][2] = {
+		{ "\033]0;x\a", "\\x1b]0;x\\x07" },
+		{ "a\xc2\x9b"
+		  "2Jb",
+		  "a\\u009b2Jb" },
+		{ "\xe2\x80\xae"
+		  "x",
+		  "\\u202ex" },
+		{ "\x7f\b\r", "\\x7f\\x08\\x0d" },
+		{ "a\tb\nc\xc3\xa4", "a\tb\nc\xc3\xa4" },
+		{ "\x9b"
+		  "2J",
+		  "\xef\xbf\xbd"
+		  "2J" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		AUTO_STYLED struct styled s = { 0 };
+		styled_addf(&s, LOOK_PLAIN, "%s", texts[i][0]);
+		CHECK_STR(buf_str(&s.text), texts[i][1]);
+		CHECK_INT(s.looks.n, s.text.n);
+	}
+}
+
 int test_region(void)
 {
 	return RUN_TESTS(T(the_terminal_shows_what_is_meant_and_keeps_what_is_above),
 			 T(a_letter_at_the_end_of_the_line_costs_one_byte),
 			 T(a_narrower_window_never_takes_a_row_above_the_region),
+			 T(behind_any_resize_the_region_is_there_once_below_what_is_finished),
 			 T(clusters_are_as_wide_as_the_terminal_said),
-			 T(behind_a_cluster_that_is_not_plain_the_row_is_placed));
+			 T(behind_a_cluster_that_is_not_plain_the_row_is_placed),
+			 T(a_styled_text_holds_no_character_that_acts_on_the_terminal));
 }

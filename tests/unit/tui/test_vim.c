@@ -92,6 +92,15 @@ TEST(commands_do_what_vim_does)
 		{ "one two", 0, "cwx\033w.", "x |x" },
 		{ "one two three", 4, "vwd", "one |hree" },
 		{ "a\nb\nc", 0, "Vjd", "|c" },
+		{ "one two three", 0, "vlld.", "|o three" },
+		{ "ab cd ef", 0, "vlcX\033w.w.", "X X |X" },
+		{ "a\nb\nc\nd\ne", 0, "Vjd.", "|e" },
+		{ "a\nb\nc", 0, "V>j.", "  a\n  |b\nc" },
+		{ "abcd\nefgh\nijkl", 1, "vl~j.", "aBCd\ne|FGh\nijkl" },
+		{ "abcd\nefgh\nijkl", 0, "vjd.", "|jkl" },
+		{ "abcd efgh", 0, "vlrxw.", "xxcd |xxgh" },
+		{ "a\nb\nc\nd", 0, "VjJ.", "a b| c\nd" },
+		{ "abc def", 0, "vlyx.", "|c def" },
 		{ "one two", 0, "iab cd \033u", "|one two" },
 		{ "a b", 2, "S\033", "|" },
 		{ "a\nb\nc", 4, "gg", "|a\nb\nc" },
@@ -124,8 +133,6 @@ TEST(letters_that_are_remapped_leave_insert_mode)
 	draft_release(&d);
 }
 
-/* ---- vim itself ----------------------------------------------------------------------------------------------------- */
-
 static unsigned next_random(unsigned *seed)
 {
 	*seed = *seed * 1103515245 + 12345;
@@ -141,13 +148,16 @@ static void add_random_command(struct buf *b, unsigned *seed, bool with_objects)
 						"p",      "P",       "r#",       "~",        "J",      ".",
 						"dd",     "cc=\033", "yy",       ">>",       "<<",     "ia \033",
 						"I-\033", "A+\033",  "onew\033", "Otop\033", "a*\033" };
+	static const char *const visual[] = { "vd",       "vec=\033", "vw~", "vGd",  "Vd",
+					      "VGc=\033", "v2lr#",    "V>",  "veG<", "VJ" };
 
 	const char *motion = motions[next_random(seed) % COUNT_OF(motions)];
-	unsigned kind = next_random(seed) % 4;
+	unsigned kind = next_random(seed) % 5;
 
 	if (kind == 2 && !with_objects)
 		kind = 1;
-	if (kind != 2 && next_random(seed) % 5 == 0 && *motion != '0') /* a count that is too high moves vim's cursor */
+	if (kind != 2 && kind != 4 && next_random(seed) % 5 == 0 &&
+	    *motion != '0') /* a count that is too high moves vim's cursor */
 		buf_addf(b, "%u", next_random(seed) % 3 + 2);
 	switch (kind) {
 	case 0:
@@ -167,6 +177,9 @@ static void add_random_command(struct buf *b, unsigned *seed, bool with_objects)
 		buf_addstr(b, op == 'c' ? "=\033" : "");
 		break;
 	}
+	case 4:
+		buf_addstr(b, visual[next_random(seed) % COUNT_OF(visual)]);
+		break;
 	default:
 		buf_addstr(b, commands[next_random(seed) % COUNT_OF(commands)]);
 		break;
