@@ -298,8 +298,10 @@ rule says
 
 
 def the_keys_of_vim_edit_and_the_mode_is_shown(lab):
+    state = os.path.join(lab.work, "state")
+    whole = "cat > {0}.$$ && mv {0}.$$ {0}; exit 1".format(state)  # the end of the session may end the last one in the middle
     configure(lab, "settings.json", {"editorMode": "vim", "vimInsertModeRemaps": {"jk": "<Esc>"},
-                                     "statusLine": {"type": "command", "command": "cat > %s/state; exit 1" % lab.work}})
+                                     "statusLine": {"type": "command", "command": whole}})
     with screen(lab) as s:
         s.until("INSERT")
         s.press("one two three", "esc")
@@ -319,7 +321,7 @@ def the_keys_of_vim_edit_and_the_mode_is_shown(lab):
         s.until("INSERT", gone=True)
         leave(s)
     assert prompts(lab) == ["one 2 fin"], prompts(lab)
-    assert json.load(open(os.path.join(lab.work, "state")))["hook_event_name"] == "Status"
+    assert json.load(open(state))["hook_event_name"] == "Status"
 
 
 # ---- pastes ------------------------------------------------------------------------------------------------------------------
@@ -582,6 +584,31 @@ def a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back(lab):
     assert prompts(lab) == ["half a line more"], prompts(lab)
 
 
+def views_and_questions_are_suspended_and_come_back(lab):
+    """What is typed for the shell answers no question."""
+    with screen(lab, "--norc", "--noprofile", "-i", program="bash", env={**PLAIN, "PS1": "shell> "}) as s:
+        s.until("shell>")
+        s.press(CADRE, "enter")
+        ready(s)
+        for keys, text in ((("C-x", "t"), "Agents: "), (("C-o",), "q leaves"), (("/model", "enter"), "esc leaves"), (("remove it", "enter"), "1-9 choose")):
+            s.press(*keys)
+            s.until(text)
+            s.press("C-z")
+            s.until(lambda rows: rows[s.cursor()[0]] == "shell>")
+            assert s.raw.rfind(b"\x1b[?1049l") >= s.raw.rfind(b"\x1b[?1049h"), keys
+            s.press("echo 2", "enter")
+            s.until(lambda rows: "2" in rows and rows[s.cursor()[0]] == "shell>")
+            s.press("fg", "enter")
+            s.until(text)
+            s.until("in a moment", gone=True)
+            s.press("esc")
+            s.until(lambda rows: rows[s.cursor()[0]] == "❯" and not any(text in row for row in rows))
+        assert not os.path.exists(os.path.join(lab.work, "removed")) and sum("❯ remove it" in row for row in s.all()) == 1, s.all()
+        s.until("esc interrupts", gone=True)
+        s.press("C-d", "C-d")
+        s.until(lambda rows: rows[s.cursor()[0]] == "shell>")
+
+
 def a_terminal_that_vanishes_leaves_a_session_that_can_be_resumed(lab):
     with screen(lab) as s:
         ready(s)
@@ -680,6 +707,6 @@ if __name__ == "__main__":
          three_pasted_lines_are_one_request, a_line_of_ten_megabytes_and_broken_characters_are_pasted,
          megabytes_without_brackets_are_marks_and_one_prompt, images_and_pdf_files_that_are_dropped_are_sent,
          an_image_of_the_clipboard_is_sent, widths_are_asked_and_kept, keys_of_kitty_are_used_where_the_terminal_has_them,
-         a_kill_gives_the_terminal_back, a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back,
+         a_kill_gives_the_terminal_back, a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back, views_and_questions_are_suspended_and_come_back,
          a_terminal_that_vanishes_leaves_a_session_that_can_be_resumed,
          a_letter_before_the_question_of_a_background_agent_is_a_prompt, an_idle_prompt_does_nothing)
