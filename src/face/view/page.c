@@ -21,14 +21,11 @@ void page_show(struct tui *t, struct page *p)
 
 struct page *page_open(struct tui *t, enum page_kind kind, const char *title)
 {
-	AUTO_BUF struct buf safe = { 0 };
-
 	page_close(t);
 	menu_close(t);
-	render_line(&safe, str_from(title));
 	struct page *p = xcalloc(1, sizeof *p);
 	p->kind = kind;
-	p->title = buf_take(&safe, NULL);
+	p->title = render_copy(str_from(title));
 	p->screen.colour = t->region.colour;
 	page_show(t, p);
 	return p;
@@ -114,11 +111,8 @@ struct page *page_open_list(struct tui *t, const char *title, page_choose_fn *ch
 
 void page_add_item(struct page *p, struct str id, struct str foreign)
 {
-	AUTO_BUF struct buf safe = { 0 };
-
-	render_line(&safe, foreign);
 	p->items = xrealloc(p->items, (p->count + 1) * sizeof *p->items);
-	p->items[p->count++] = (struct page_item){ xstrndup(id.p, id.n), buf_take(&safe, NULL) };
+	p->items[p->count++] = (struct page_item){ xstrndup(id.p, id.n), render_copy(foreign) };
 }
 
 void tui_copy(struct tui *t, struct str text)
