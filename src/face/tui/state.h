@@ -10,6 +10,7 @@
 #include "face/draft/keymap.h"
 #include "face/draft/vim.h"
 #include "face/screen/region.h"
+#include "lib/base/id.h"
 #include "lib/base/map.h"
 
 enum tui_timer {
@@ -31,12 +32,12 @@ enum { COPIES = 10 /* answers that /copy knows */, NARROW_COLUMNS = 60 /* below 
 
 struct ask; /* ask.c */
 struct json;
-struct todo;       /* todo.c */
-struct job;        /* job.c */
-struct view;       /* face/cli/view.h */
-struct menu;       /* menu.c */
-struct page;       /* page.c */
-struct status_run; /* status.c */
+struct todo;    /* todo.c */
+struct job;     /* job.c */
+struct program; /* job.c */
+struct view;    /* face/cli/view.h */
+struct menu;    /* menu.c */
+struct page;    /* page.c */
 
 struct tool_run {
 	struct tool_run *next;
@@ -142,12 +143,15 @@ struct tui {
 	struct page *page;             /* on the alternate screen; NULL: none */
 	struct menu *menu;             /* below the input; NULL: none */
 	struct buf status_text;        /* of the user's statusLine command; "": ours is shown */
-	struct status_run *status_run; /* NULL: it does not run */
+	struct program *status_run;    /* NULL: it does not run */
 };
 
 /* tui.c */
 
-int64_t tui_now_ms(void);
+static inline int64_t tui_now_ms(void)
+{
+	return (int64_t)clock_ms(CLOCK_MONOTONIC);
+}
 void tui_set_timer(struct tui *t, enum tui_timer which, int64_t in_ms); /* below 0: off */
 void tui_changed(struct tui *t);                                        /* a frame is drawn soon */
 void tui_draw(struct tui *t);                                           /* now */
@@ -415,6 +419,21 @@ void history_append(struct tui *t, struct str shown);
 bool tui_config_path(struct buf *path, const char *name); /* a file of the user's configuration; false: there is none */
 
 /* job.c: programs. */
+
+/* One that runs beside the terminal, and what it prints */
+struct program {
+	struct tui *tui;
+	pid_t pid; /* also its group */
+	int fd;
+	struct buf output;
+	size_t limit; /* bytes that are kept */
+	bool cut;
+	void (*ended)(struct program *p, int status); /* status as of waitpid */
+};
+/* With tui, limit and ended set. in: its standard input; -1: /dev/null. aside: its errors are dropped, and nothing stays open for it;
+ * otherwise they are part of the output. Returns 0 or an errno. */
+int program_start(struct program *p, const char *const *argv, int in, bool aside);
+void program_kill(struct program *p); /* ended() is not called */
 
 /* Runs a shell command or `cadre WORDS`; its output is shown when it has ended. joins: the next prompt brings it along. */
 void job_shell(struct tui *t, struct str command, bool joins);
