@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "face/tui/state.h"
 #include "lib/json/json_write.h"
@@ -58,16 +57,14 @@ void history_append(struct tui *t, struct str shown)
 	AUTO_BUF struct buf line = { 0 };
 	AUTO_FREE char *cwd = getcwd(NULL, 0);
 	struct json_out w = json_out(&line);
-	struct timespec now;
 
 	if (shown.n > DRAFT_HISTORY_LINE / 2 || args_has(t->args, "no-session-persistence"))
 		return;
-	(void)clock_gettime(CLOCK_REALTIME, &now);
 	json_open(&w, '{');
 	json_kstr(&w, "display", shown);
 	json_kopen(&w, "pastedContents", '{');
 	json_close(&w);
-	json_ki64(&w, "timestamp", now.tv_sec * 1000LL + now.tv_nsec / 1000000);
+	json_ki64(&w, "timestamp", id_wall_ms());
 	json_kcstr(&w, "project", cwd ? cwd : "");
 	json_kcstr(&w, "sessionId", cadre_session_id(t->session));
 	json_close(&w);

@@ -206,10 +206,7 @@ void control_server_close(struct control_server *s)
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)clock_ms(CLOCK_MONOTONIC);
 }
 
 static int wait_until_ready(int fd, short event, int64_t until_ms, struct err *err)
