@@ -137,7 +137,7 @@ static void add_call_piece(struct wire_stream *s, const struct json *piece)
 	int64_t index = -1;
 
 	(void)json_i64(json_get(piece, "index"), &index);
-	for (uint32_t i = c->count; i-- > 0 && !call;) {
+	for (size_t i = c->count; i-- > 0 && !call;) {
 		struct wire_call *old = &c->list[i];
 		bool has_ids = id.n && old->id.n, has_indexes = index >= 0 && old->index >= 0;
 		if ((has_ids && !str_eq(id, buf_str(&old->id))) || (has_indexes && index != old->index) ||
