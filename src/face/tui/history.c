@@ -21,6 +21,19 @@ bool tui_config_path(struct buf *path, const char *name)
 	return path->n > 0;
 }
 
+bool tui_read_config(const char *name, size_t most, struct buf *text)
+{
+	AUTO_BUF struct buf path = { 0 };
+	AUTO_CLOSE int fd = tui_config_path(&path, name) ? open(path.p, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+
+	if (fd < 0)
+		return false;
+	buf_reserve(text, most);
+	ssize_t n = read(fd, text->p, most);
+	text->n = n > 0 ? (size_t)n : 0;
+	return n >= 0;
+}
+
 static int open_history(int flags)
 {
 	AUTO_BUF struct buf path = { 0 };

@@ -22,21 +22,17 @@ struct job {
 	job_done_fn *done; /* NULL: the output is shown */
 };
 
-static int program_wait(struct program *p)
+int program_wait(struct program *p, bool kills)
 {
 	int status = 0;
 
+	if (kills)
+		(void)kill(-p->pid, SIGKILL);
 	while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	cadre_unwatch_fd(p->tui->c, p->fd);
 	close(p->fd);
 	return status;
-}
-
-void program_kill(struct program *p)
-{
-	(void)kill(-p->pid, SIGKILL);
-	(void)program_wait(p);
 }
 
 static void on_output(struct cadre *c, int fd, void *data)
@@ -48,7 +44,7 @@ static void on_output(struct cadre *c, int fd, void *data)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		p->ended(p, program_wait(p));
+		p->ended(p, program_wait(p, false));
 		return;
 	}
 	size_t fits = MIN((size_t)n, p->limit - MIN(p->limit, p->output.n));
@@ -230,7 +226,7 @@ void job_cancel(struct tui *t)
 void job_release(struct tui *t)
 {
 	if (t->job)
-		program_kill(&t->job->program);
+		(void)program_wait(&t->job->program, true);
 	job_free(t);
 }
 

@@ -36,7 +36,7 @@ void status_cancel(struct tui *t)
 {
 	if (!t->status_run)
 		return;
-	program_kill(t->status_run);
+	(void)program_wait(t->status_run, true);
 	status_free(t);
 }
 

@@ -134,12 +134,9 @@ static void wrap_text(struct page *p, unsigned columns)
 		return;
 	p->wrapped = columns;
 	p->line_count = 0;
+	free(TAKE(p->lines));
 	for (size_t from = 0; from < s.n; from = next) {
-		if (p->line_count == cap) {
-			cap = cap ? cap * 2 : 256;
-			p->lines = xrealloc(p->lines, cap * sizeof *p->lines);
-		}
-		p->lines[p->line_count++] = from;
+		*xpush(p->lines, p->line_count, cap) = from;
 		(void)cells_wrap(s, from, columns, &next);
 	}
 }
@@ -316,16 +313,17 @@ static void find_next(struct page *p, bool up)
 	}
 }
 
-static void choose(struct tui *t, struct page *p)
+void page_choose(struct tui *t, size_t item)
 {
-	size_t i = item_selected(p);
+	AUTO_FREE char *id = xstrdup(t->page->items[item].id);
+	page_choose_fn *choose = t->page->choose;
+	const char *option = t->page->option;
 
-	if (i == SIZE_MAX)
-		return;
-	AUTO_FREE char *id = xstrdup(p->items[i].id);
-	page_choose_fn *fn = p->choose;
 	page_close(t);
-	fn(t, id);
+	if (option)
+		command_set(t, option, id);
+	else
+		choose(t, id);
 }
 
 /* Letters of the line at the bottom */
@@ -339,7 +337,8 @@ static void line_key(struct tui *t, struct page *p, const struct key *key, struc
 	} else if (key->code == KEY_ENTER && p->writing) {
 		roster_send(t, p);
 	} else if (key->code == KEY_ENTER && p->kind == PAGE_LIST) {
-		choose(t, p);
+		if (item_selected(p) != SIZE_MAX)
+			page_choose(t, item_selected(p));
 	} else if (key->code == KEY_ENTER) {
 		p->filtering = false;
 		if (p->kind == PAGE_TEXT && p->filter.n)

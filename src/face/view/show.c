@@ -145,7 +145,7 @@ void show_usage(struct tui *t)
 	feed_styled(t, &s);
 }
 
-void show_models(struct tui *t, page_choose_fn *choose)
+void show_models(struct tui *t, const char *option)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
@@ -155,7 +155,8 @@ void show_models(struct tui *t, page_choose_fn *choose)
 	if (!root)
 		return;
 	struct page *p =
-		page_open_list(t, "Model . from the next request on . dollars for a million tokens, window", choose);
+		page_open_list(t, "Model . from the next request on . dollars for a million tokens, window", NULL);
+	p->option = option;
 	for (const struct json *m = json_items(list); m; m = json_next(list, m)) {
 		const char *value = json_cstr(json_get(m, "value"), &a),
 			   *id = json_cstr(json_get(m, "resolvedModel"), &a);
