@@ -41,15 +41,6 @@ void form_free(struct form *f)
 	free(f);
 }
 
-static void add_choices(struct field *x, const struct json *options, struct arena *a)
-{
-	for (const struct json *o = json_items(options); o; o = json_next(options, o)) {
-		struct str label = json_str(json_get(o, "label"), a);
-		x->choices = xrealloc(x->choices, (x->choice_count + 1) * sizeof *x->choices);
-		x->choices[x->choice_count++] = xstrndup(label.p, label.n);
-	}
-}
-
 static void field_init(struct field *x, const struct json *question, struct arena *a)
 {
 	const struct json *schema = json_get(question, "schema"), *type = json_get(schema, "type");
@@ -76,7 +67,12 @@ static void field_init(struct field *x, const struct json *question, struct aren
 		x->on = json_bool(otherwise);
 		return;
 	}
-	add_choices(x, json_get(question, "options"), a);
+	const struct json *options = json_get(question, "options");
+	for (const struct json *o = json_items(options); o; o = json_next(options, o)) {
+		struct str label = json_str(json_get(o, "label"), a);
+		x->choices = xrealloc(x->choices, (x->choice_count + 1) * sizeof *x->choices);
+		x->choices[x->choice_count++] = xstrndup(label.p, label.n);
+	}
 	x->kind = json_str_is(type, "array")     ? FIELD_LIST
 		  : x->choice_count              ? FIELD_CHOICE
 		  : json_str_is(type, "integer") ? FIELD_INTEGER
