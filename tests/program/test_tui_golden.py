@@ -173,8 +173,8 @@ class Golden:
 
     def check(self, s, title, shown):
         def text():
-            rows = (row.replace(self.folder, "c-folder") for row in shown(s.rows()) if not row.startswith("cadre 0."))
-            return "".join("|%s\n" % row for row in rows)
+            rows = [row.replace(self.folder, "c-folder") for row in s.rows()]  # first: steady() would take a part of it for a time
+            return "".join("|%s\n" % row for row in shown(rows) if not row.startswith("cadre 0."))
         if UPDATE:
             while s._pump(time.monotonic() + float(UPDATE)):
                 pass

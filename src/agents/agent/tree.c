@@ -276,14 +276,11 @@ void agent_record_note(struct agent_record *record)
 	state_put_task(record->tree->state, &row);
 }
 
-void agent_tree_end(struct agent_tree *t, bool suspend)
+void agent_tree_suspend(struct agent_tree *t)
 {
-	t->closing = t->closing || suspend;
+	t->closing = true;
 	for (struct agent *a = t->alive; a; a = a->next) {
-		if (suspend)
-			a->suspend_asked = true;
-		else
-			a->stop_asked = true;
+		a->suspend_asked = true;
 		agent_kick(a);
 	}
 }

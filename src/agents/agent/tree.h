@@ -317,8 +317,8 @@ struct agent_tree {
 void agent_tree_open(struct agent_tree *t);    /* main is initialised, not opened */
 void agent_tree_release(struct agent_tree *t); /* no child may be alive */
 
-/* Ends all children: suspend for a session that is closed and may be resumed, otherwise as stopped. on_idle follows. */
-void agent_tree_end(struct agent_tree *t, bool suspend);
+/* Ends all children, of a session that is closed and may be resumed. on_idle follows. */
+void agent_tree_suspend(struct agent_tree *t);
 static inline void agent_tree_pause(struct agent_tree *t, bool on) /* back-pressure, all agents */
 {
 	query_pause(&t->main.query, on);

@@ -229,7 +229,7 @@ static int resume_child(struct agent_record *record, struct agent *parent, struc
 		if (call)
 			report_completed(call, record, STR(""));
 		else if (!map_get(delivered, str_from(id)))
-			agent_record_notify(record, parent, STR(""));
+			agent_record_notify(record, parent);
 		buf_release(&record->report);
 		return 0;
 	}
@@ -324,7 +324,7 @@ void agent_tree_restore(struct agent *parent, const struct map *delivered)
 			continue;
 		record->state = AGENT_FAILED;
 		record->failure = arena_strdup(&record->arena, err.text);
-		agent_record_notify(record, parent, STR(""));
+		agent_record_notify(record, parent);
 	}
 }
 

@@ -113,10 +113,10 @@ static void deliver_end(struct agent_record *t, struct agent *parent, struct str
 	agent_notice(parent, id, buf_str(&text));
 }
 
-void agent_record_notify(struct agent_record *t, struct agent *parent, struct str notes)
+void agent_record_notify(struct agent_record *t, struct agent *parent)
 {
 	announce_end(t);
-	deliver_end(t, parent, notes);
+	deliver_end(t, parent, STR(""));
 }
 
 static void subagent_report_end(struct agent *a)

@@ -85,8 +85,7 @@ static inline void agent_record_notice_id(const struct agent_record *t,
 {
 	snprintf(out, AGENT_NOTICE_LEN, "%s.%u", t->id, t->run);
 }
-void agent_record_notify(struct agent_record *t, struct agent *parent,
-			 struct str notes); /* its end, to one who does not wait */
+void agent_record_notify(struct agent_record *t, struct agent *parent); /* its end, to one who does not wait */
 struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why);
 void agent_resume(struct agent_record *record, struct agent *parent, struct tool_call *call);
 

@@ -572,12 +572,12 @@ static void pane_ask_end(struct pane *p, bool suspend)
 	timer_start(p->all->tree->services->loop, &p->limit, p->up && !p->record->member->foreign ? ms : 1);
 }
 
-void pane_end(struct agent_record *record, bool suspend)
+void pane_end(struct agent_record *record)
 {
 	struct pane *p = pane_of(record);
 
 	if (p)
-		pane_ask_end(p, suspend);
+		pane_ask_end(p, false);
 }
 
 bool pane_end_all(struct agent_tree *t)

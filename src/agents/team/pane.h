@@ -74,7 +74,7 @@ struct panes {
 bool pane_is_wanted(const struct agent_tree *t, struct buf *note);
 void pane_spawn(struct agent_record *record, struct tool_call *call, const char *note); /* takes call */
 bool pane_restore(struct agent_record *record); /* of an earlier process of the lead; false: there is no tmux now */
-void pane_end(struct agent_record *record, bool suspend);
+void pane_end(struct agent_record *record);     /* for good */
 void pane_start(struct pane *p);
 void pane_emit(struct pane *p, enum event_kind kind);    /* the member as it is now, for hosts and observers */
 struct pane *pane_of(const struct agent_record *record); /* NULL: none */

@@ -28,7 +28,7 @@ static bool is_handed_over(const struct agent_tree *t, struct str name)
 	if (str_starts_with_one_of(name, families) || str_is_one_of(name, names))
 		return true;
 	AUTO_ARENA struct arena a = { 0 };
-	for (const struct json *v = json_is(more, JSON_ARRAY) ? json_first(more) : NULL; v; v = json_next(more, v))
+	for (const struct json *v = json_items(more); v; v = json_next(more, v))
 		if (str_eq(name, json_str(v, &a)))
 			return true;
 	return false;

@@ -7,21 +7,16 @@
 #include "agents/teamfile/signature.h"
 #include "core/store/state.h"
 #include "guard/permission/mode.h"
+#include "lib/base/library.h"
 #include "lib/io/spawn.h"
 
 enum { MOST_ARGS = 256 };
 
 bool tmux_is_there(void)
 {
-	AUTO_ARENA struct arena a = { 0 };
-	struct str path = str_from(getenv("PATH") ? getenv("PATH") : "");
+	AUTO_BUF struct buf file = { 0 };
 
-	while (path.n) {
-		struct str dir = str_cut(&path, ':');
-		if (dir.n && access(arena_printf(&a, STR_FMT "/tmux", STR_ARG(dir)), X_OK) == 0)
-			return true;
-	}
-	return false;
+	return program_find(getenv("PATH"), "tmux", &file);
 }
 
 const char *tmux_foreign_program(void)

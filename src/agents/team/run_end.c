@@ -397,7 +397,7 @@ static void member_gone(struct agent_record *r)
 	crash_point(member_gone);
 	team_announce_gone(r);
 	if (m->in_pane)
-		pane_end(r, false);
+		pane_end(r);
 	if (!t || r->tree->closing)
 		return;
 	team_files_changed(t->files);

@@ -382,7 +382,7 @@ static void dismiss_member(struct agent_record *r)
 		team_announce_gone(r);
 	}
 	if (r->member->in_pane)
-		pane_end(r, false);
+		pane_end(r);
 }
 
 void team_stop(struct agent_record *r, bool by_user)

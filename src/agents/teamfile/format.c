@@ -85,7 +85,7 @@ static const struct json *find_member(const struct json *list, const struct json
 {
 	if (next && member_is(next, name, a))
 		return next;
-	for (const struct json *e = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; e; e = json_next(list, e))
+	for (const struct json *e = json_items(list); e; e = json_next(list, e))
 		if (member_is(e, name, a))
 			return e;
 	return NULL;
@@ -94,7 +94,7 @@ static const struct json *find_member(const struct json *list, const struct json
 static void put_members(struct json_out *w, const struct json *ours, const struct json *theirs, const char *session,
 			struct map *foreign, struct arena *a)
 {
-	const struct json *next = json_is(theirs, JSON_ARRAY) ? json_first(theirs) : NULL;
+	const struct json *next = json_items(theirs);
 
 	json_open(w, '[');
 	for (const struct json *e = json_first(ours); e; e = json_next(ours, e)) {
@@ -108,8 +108,7 @@ static void put_members(struct json_out *w, const struct json *ours, const struc
 		json_close(w);
 		next = same ? json_next(theirs, same) : next;
 	}
-	for (const struct json *e = json_is(theirs, JSON_ARRAY) ? json_first(theirs) : NULL; e;
-	     e = json_next(theirs, e)) {
+	for (const struct json *e = json_items(theirs); e; e = json_next(theirs, e)) {
 		struct str name = json_str(json_get(e, "name"), a);
 		if (!json_is(e, JSON_OBJECT) || !team_name_fits(name) ||
 		    json_str_is(json_get(e, "agentSession"), session) || find_member(ours, NULL, name, a) ||

@@ -106,7 +106,7 @@ bool worktree_is_tied(const struct worktree *w); /* directory and admin director
  * false: it has files. */
 bool worktree_scrub(const struct worktree *w);
 void orphan_remove(const char *path); /* a directory without files and without an admin directory */
-int gitdir_read(const char *admin, struct buf *ret_path, struct err *err); /* the recorded path of the worktree */
+bool gitdir_read(const char *admin, struct buf *ret_path); /* the recorded path of the worktree */
 int gitdir_write(const char *admin, const char *path, struct err *err);
 bool admin_of(const char *path, struct buf *ret_admin);  /* the target of the .git file at path */
 bool admin_is_of(const char *admin, const char *common); /* right below <common>/worktrees, not deeper, not above */

@@ -35,34 +35,30 @@ void worktree_free(struct worktree *w)
 	arena_release(&memory);
 }
 
-static int read_line(const char *dir, const char *name, struct buf *ret_text, struct err *err)
+static bool read_line(const char *dir, const char *name, struct buf *ret_text)
 {
-	int rc = file_below_read(dir, name, POINTER_LIMIT, ret_text, err);
-
-	while (rc == 0 && ret_text->n && char_in(ret_text->p[ret_text->n - 1], "\r\n"))
+	if (file_below_read(dir, name, POINTER_LIMIT, ret_text, NULL) < 0)
+		return false;
+	while (ret_text->n && char_in(ret_text->p[ret_text->n - 1], "\r\n"))
 		ret_text->p[--ret_text->n] = '\0';
-	return rc;
+	return true;
 }
 
 bool admin_of(const char *path, struct buf *ret_admin)
 {
-	if (read_line(path, ".git", ret_admin, NULL) < 0 || !str_starts(buf_str(ret_admin), STR("gitdir: /")))
+	if (!read_line(path, ".git", ret_admin) || !str_starts(buf_str(ret_admin), STR("gitdir: /")))
 		return false;
 	buf_drop(ret_admin, strlen("gitdir: "));
 	return true;
 }
 
-int gitdir_read(const char *admin, struct buf *ret_path, struct err *err)
+bool gitdir_read(const char *admin, struct buf *ret_path)
 {
-	int rc = read_line(admin, "gitdir", ret_path, err);
-
-	if (rc < 0)
-		return rc;
-	if (!str_ends(buf_str(ret_path), STR("/.git")))
-		return err_set(err, ERR_PARSE, "%s/gitdir does not name a worktree", admin);
+	if (!read_line(admin, "gitdir", ret_path) || !str_ends(buf_str(ret_path), STR("/.git")))
+		return false;
 	ret_path->n -= strlen("/.git");
 	ret_path->p[ret_path->n] = '\0';
-	return 0;
+	return true;
 }
 
 int gitdir_write(const char *admin, const char *path, struct err *err)
@@ -104,7 +100,7 @@ static int check_tie(const struct worktree *w, struct buf *ret_admin, struct err
 	if (!admin_is_of(ret_admin->p, w->common) || !is_real(ret_admin->p, "", S_IFDIR))
 		return err_set(err, ERR_DENIED, "the git metadata of %s leads to %s, not to a worktree of its own",
 			       w->path, ret_admin->p);
-	if ((w->admin && strcmp(w->admin, ret_admin->p) != 0) || gitdir_read(ret_admin->p, &back, NULL) < 0 ||
+	if ((w->admin && strcmp(w->admin, ret_admin->p) != 0) || !gitdir_read(ret_admin->p, &back) ||
 	    strcmp(back.p, w->path) != 0)
 		return err_set(err, ERR_DENIED, "the git metadata of %s was changed", w->path);
 	return 0;
@@ -118,7 +114,7 @@ int worktree_verify(struct worktree *w, struct err *err)
 	int rc = check_tie(w, &admin, err);
 	if (rc < 0)
 		return rc;
-	if (read_line(admin.p, "commondir", &common, NULL) < 0 || !str_is(buf_str(&common), "../.."))
+	if (!read_line(admin.p, "commondir", &common) || !str_is(buf_str(&common), "../.."))
 		return err_set(err, ERR_DENIED, "the git metadata in %s was changed", admin.p);
 	if (!w->admin)
 		w->admin = arena_dup(&w->memory, admin.p, admin.n);

@@ -365,7 +365,7 @@ static void repair_pointer(struct sweep *s, const char *path)
 	if (record_read(admin.p, &r, NULL) < 0 || owner_alive(&r.owner, &s->repo->pool->self))
 		return;
 	struct stat st;
-	if (gitdir_read(admin.p, &said, NULL) == 0 && strcmp(said.p, path) != 0 && lstat(said.p, &st) < 0)
+	if (gitdir_read(admin.p, &said) && strcmp(said.p, path) != 0 && lstat(said.p, &st) < 0)
 		(void)gitdir_write(admin.p, path, NULL);
 }
 
@@ -406,7 +406,7 @@ static struct worktree *worktree_from(struct sweep *s, const char *admin, const 
 	size_t home = (size_t)(strrchr(w->path, '/') - w->path) + 1;
 
 	w->admin = arena_strdup(&w->memory, admin);
-	if (gitdir_read(admin, &path, NULL) < 0)
+	if (!gitdir_read(admin, &path))
 		return w;
 	if (strcmp(path.p, w->path) != 0 && (strncmp(path.p, w->path, home) != 0 ||
 					     strncmp(path.p + home, "pool-", 5) != 0 || strchr(path.p + home, '/'))) {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "lib/base/id.h"
+#include "lib/base/library.h"
 
 enum {
 	MOST_REFUSALS = 2,
@@ -268,16 +269,9 @@ void credential_run(struct credential *c, const char *command, uint64_t limit_ms
 
 bool credential_runs_program(const struct credential *c, const char *name)
 {
-	struct str rest = str_from(credential_env(c, "PATH"));
-	char path[4096];
+	AUTO_BUF struct buf file = { 0 };
 
-	while (rest.p) {
-		struct str folder = str_cut(&rest, ':');
-		snprintf(path, sizeof path, STR_FMT "/%s", STR_ARG(folder), name);
-		if (folder.n && access(path, X_OK) == 0)
-			return true;
-	}
-	return false;
+	return program_find(credential_env(c, "PATH"), name, &file);
 }
 
 static void on_done(struct http_req *r, enum http_error error, const char *text)

@@ -88,7 +88,6 @@ static void after_keys(struct credential *c, const char *failed, struct str outp
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	const struct json *root = NULL;
-	struct tm tm = { 0 };
 
 	if (failed) {
 		credential_failed(c, "no AWS credentials: %s", failed);
@@ -124,9 +123,8 @@ static void after_keys(struct credential *c, const char *failed, struct str outp
 		return;
 	}
 	int64_t ends_ms = 0;
-	if (!json_i64(json_get(root, "expiration"), &ends_ms) &&
-	    strptime(arena_str(&a, values[AWS_END]).p, "%Y-%m-%dT%H:%M:%S", &tm))
-		ends_ms = (int64_t)timegm(&tm) * 1000;
+	if (!json_i64(json_get(root, "expiration"), &ends_ms))
+		(void)id_parse_time(arena_str(&a, values[AWS_END]).p, &ends_ms);
 	take_keys(c, values[AWS_ID], values[AWS_SECRET], values[AWS_SESSION],
 		  ends_ms ? credential_renewal_ms(ends_ms) : id_wall_ms() + USUAL_LIFE_MS);
 }
@@ -297,7 +295,7 @@ static bool ask_single_sign_on(struct credential *c, struct arena *a)
 	const struct json *root = NULL;
 	unsigned char digest[SHA_DIGEST_LENGTH];
 	char hex[2 * SHA_DIGEST_LENGTH + 1];
-	struct tm tm = { 0 };
+	int64_t ends_ms;
 	struct err err = { 0 };
 
 	if (!start || !account || !role)
@@ -311,7 +309,7 @@ static bool ask_single_sign_on(struct credential *c, struct arena *a)
 	const char *token = json_cstr(json_get(root, "accessToken"), a),
 		   *end = json_cstr(json_get(root, "expiresAt"), a);
 	const char *region = json_cstr(json_get(root, "region"), a);
-	if (!token || !end || !strptime(end, "%Y-%m-%dT%H:%M:%S", &tm) || (int64_t)timegm(&tm) * 1000 < id_wall_ms())
+	if (!token || !id_parse_time(end, &ends_ms) || ends_ms < id_wall_ms())
 		return false;
 	if (!region)
 		region = credential_aws_profile_value(a, v, "sso_region");

@@ -52,7 +52,7 @@ bool url_is_loopback(const char *url)
 }
 
 int http_endpoint_open(const struct provider *provider, const struct endpoint_options *o, const struct http_address *at,
-		       struct http_endpoint **ret_endpoint, struct err *err)
+		       struct endpoint **ret_endpoint, struct err *err)
 {
 	static const char *const no_headers[] = { NULL };
 	struct http_endpoint *p = xcalloc(1, sizeof *p);
@@ -73,7 +73,8 @@ int http_endpoint_open(const struct provider *provider, const struct endpoint_op
 		p->betas = arena_strdup(&p->arena, o->betas);
 	p->any_type = places_env_is_on(env, "CLAUDE_CODE_DISABLE_BEDROCK_CONTENT_TYPE_GUARD");
 	p->has_key = at->credential != NULL;
-	p->quirks = provider->wire->quirks_at ? provider->wire->quirks_at(at->base) : 0;
+	p->quirks = at->quirks | (provider->wire->quirks_at ? provider->wire->quirks_at(at->base) : 0);
+	p->endpoint.most = at->most;
 	while (base.n && base.p[base.n - 1] == '/')
 		base.n--;
 	struct str path = str_from(provider->wire->path);
@@ -106,7 +107,9 @@ int http_endpoint_open(const struct provider *provider, const struct endpoint_op
 		http_endpoint_close(&p->endpoint);
 		return -(int)err->kind;
 	}
-	*ret_endpoint = p;
+	if (at->extra_body)
+		p->extra_body = at->extra_body;
+	*ret_endpoint = &p->endpoint;
 	return 0;
 }
 

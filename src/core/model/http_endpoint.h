@@ -109,11 +109,14 @@ struct http_address {
 	struct credential *credential; /* taken, also by a failure; NULL: none is sent */
 	const char *region, *prefix, *project;
 	const char *header; /* one more; NULL: none */
+	/* Of the setting `providers` */
+	unsigned most, quirks;         /* requests at a time, 0: as many as are wanted; of all its models */
+	const struct json *extra_body; /* in place of that of the variable; NULL: none */
 };
 
 /* For open of a place. extra_headers of the options are added. */
 int http_endpoint_open(const struct provider *provider, const struct endpoint_options *o, const struct http_address *at,
-		       struct http_endpoint **ret_endpoint, struct err *err);
+		       struct endpoint **ret_endpoint, struct err *err);
 void http_endpoint_close(struct endpoint *e);
 int http_endpoint_start(struct endpoint *e, struct model_call *call, struct err *err);
 void http_endpoint_cancel(struct model_call *call);

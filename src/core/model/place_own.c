@@ -307,7 +307,6 @@ static int own_open(const struct provider *provider, const struct endpoint_optio
 	const char *region = json_cstr(json_get(provider->own, "region"), &a);
 	const char *workspace = json_cstr(json_get(provider->own, "workspace"), &a);
 	struct endpoint_options options = *o;
-	struct http_endpoint *p;
 	int64_t number = 0;
 
 	own->outer = o->variables;
@@ -333,16 +332,14 @@ static int own_open(const struct provider *provider, const struct endpoint_optio
 						       : NULL };
 	if (provider->wire == &wire_rawpredict && !at.project)
 		return err_set(err, ERR_USAGE, "providers.%s has no project", provider->name);
-	if (own_credential(own, o, base.p, region, &at.credential, err) < 0 ||
-	    http_endpoint_open(provider, &options, &at, &p, err) < 0)
-		return -(int)err->kind;
 	number = 0;
 	(void)json_i64(json_get(provider->own, "maxRequests"), &number);
-	p->endpoint.most = (unsigned)MIN(number, 1000000);
-	p->extra_body = json_get(provider->own, "extraBody") ? json_get(provider->own, "extraBody") : p->extra_body;
-	(void)read_quirks(provider->wire, json_get(provider->own, "quirks"), "", &p->quirks, NULL);
-	*ret = &p->endpoint;
-	return 0;
+	at.most = (unsigned)MIN(number, 1000000);
+	at.extra_body = json_get(provider->own, "extraBody");
+	(void)read_quirks(provider->wire, json_get(provider->own, "quirks"), "", &at.quirks, NULL);
+	if (own_credential(own, o, base.p, region, &at.credential, err) < 0)
+		return -(int)err->kind;
+	return http_endpoint_open(provider, &options, &at, ret, err);
 }
 
 void place_own_quirks(const struct provider *place, const char *model, struct model_quirks *ret)

@@ -5,8 +5,9 @@
 
 #define TASK_BUDGETS "task-budgets-2026-03-13"
 
-#define MESSAGES_PLACE \
-	HTTP_PLACE, .env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true
+#define MESSAGES_PLACE                                                                                              \
+	HTTP_PLACE, .env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true, \
+		    .key_header = "x-api-key"
 
 static const char *env(const struct endpoint_options *o, const char *name)
 {
@@ -15,16 +16,17 @@ static const char *env(const struct endpoint_options *o, const char *name)
 
 /* The credential that the options contain: a token, a key, or none at all if the variable `skip` is set. NULL: it must be
  * fetched. */
-static struct credential *given_credential(const struct endpoint_options *o, const char *skip)
+static struct credential *given_credential(const struct provider *provider, const struct endpoint_options *o,
+					   const char *skip)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *headers[] = { NULL, NULL };
-	const char *value = skip ? env(o, skip) : NULL;
+	const char *value = skip ? env(o, skip) : NULL, *key = o->auth_token ? o->auth_token : o->api_key;
 
-	if (o->auth_token)
-		headers[0] = arena_printf(&a, "authorization: Bearer %s", o->auth_token);
-	else if (o->api_key)
-		headers[0] = arena_printf(&a, "x-api-key: %s", o->api_key);
+	if (key && !o->auth_token && provider->key_header)
+		headers[0] = arena_printf(&a, "%s: %s", provider->key_header, key);
+	else if (key) /* a token is always a bearer token */
+		headers[0] = arena_printf(&a, "authorization: Bearer %s", key);
 	else if (!value || !strcmp(value, "0") || !strcasecmp(value, "false") || !strcasecmp(value, "no"))
 		return NULL;
 	return credential_new(CREDENTIAL_HEADERS, &(struct credential_options){ .loop = o->loop, .headers = headers });
@@ -32,9 +34,9 @@ static struct credential *given_credential(const struct endpoint_options *o, con
 
 /* How a place gets its credential: that of the options, or one that is fetched */
 struct place_key {
-	const char *skip; /* variable: none is sent */
-	bool is_fetched;  /* the place takes neither a key nor a token of the options */
-	enum credential_kind kind;
+	const char *skip;                  /* variable: none is sent */
+	bool is_fetched;                   /* the place takes neither a key nor a token of the options */
+	enum credential_kind kind;         /* CREDENTIAL_HEADERS: none is fetched */
 	struct credential_options fetched; /* without loop, spawner and variables */
 };
 
@@ -42,7 +44,6 @@ static int place_open(const struct provider *provider, const struct endpoint_opt
 		      struct place_key key, struct endpoint **ret, struct err *err)
 {
 	struct endpoint_options given = *o;
-	struct http_endpoint *p;
 
 	if (http_endpoint_check(provider, o, err) < 0)
 		return -(int)err->kind;
@@ -51,13 +52,10 @@ static int place_open(const struct provider *provider, const struct endpoint_opt
 	key.fetched.loop = o->loop;
 	key.fetched.spawner = o->spawner;
 	key.fetched.variables = o->variables;
-	at.credential = given_credential(&given, key.skip);
-	if (!at.credential)
+	at.credential = given_credential(provider, &given, key.skip);
+	if (!at.credential && key.kind != CREDENTIAL_HEADERS)
 		at.credential = credential_new(key.kind, &key.fetched);
-	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
-		return -(int)err->kind;
-	*ret = &p->endpoint;
-	return 0;
+	return http_endpoint_open(provider, o, &at, ret, err);
 }
 
 /* Whether id ends with a date of eight digits; *ret_at: where its dash is. */
@@ -387,33 +385,14 @@ static const struct provider provider_foundry = {
 static int plain_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
 		      struct err *err)
 {
-	AUTO_ARENA struct arena a = { 0 };
-	const char *base = o->base_url ? o->base_url : provider->base;
-	const char *key = o->auth_token ? o->auth_token : o->api_key;
-	const char *form = o->auth_token ? NULL : provider->key_header; /* a token is always a bearer token */
-	const char *headers[] = { NULL, NULL };
-	struct http_endpoint *p;
-
 	/* A server of the user's own may need none; it says so. */
-	if (!key && !o->base_url && !provider->local)
+	if (!o->auth_token && !o->api_key && !o->base_url && !provider->local)
 		return err_set(
 			err, ERR_USAGE,
 			"no API key: set %s, or %s for a server that needs none (such as http://127.0.0.1:11434/v1)",
 			provider->env.api_key, provider->env.base_url);
-	if (http_endpoint_check(provider, o, err) < 0)
-		return -(int)err->kind;
-	if (key && form)
-		headers[0] = arena_printf(&a, "%s: %s", form, key);
-	else if (key)
-		headers[0] = arena_printf(&a, "authorization: Bearer %s", key);
-	struct http_address at = { .base = base };
-	if (key)
-		at.credential = credential_new(CREDENTIAL_HEADERS,
-					       &(struct credential_options){ .loop = o->loop, .headers = headers });
-	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
-		return -(int)err->kind;
-	*ret = &p->endpoint;
-	return 0;
+	return place_open(provider, o, (struct http_address){ .base = o->base_url ? o->base_url : provider->base },
+			  (struct place_key){ 0 }, ret, err);
 }
 
 static int azure_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,

@@ -134,10 +134,11 @@ static bool is_limit_header(struct str name, const char *ending)
 static int64_t time_ms(const char *text)
 {
 	struct tm tm = { 0 };
+	int64_t ms = 0;
 
-	if (!strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) && !strptime(text, "%a, %d %b %Y %H:%M:%S", &tm))
-		return 0;
-	return (int64_t)timegm(&tm) * 1000;
+	if (!id_parse_time(text, &ms) && strptime(text, "%a, %d %b %Y %H:%M:%S", &tm))
+		ms = (int64_t)timegm(&tm) * 1000;
+	return ms;
 }
 
 /* From now; 0 if it is past, -1 if it is not a time. */

@@ -20,10 +20,7 @@ struct reading {
 	struct map queued;  /* id -> struct loaded_notice in the arena of the result */
 	size_t team_at;     /* the number of the line that made the team */
 	struct arena arena; /* holds the texts of the lines' members */
-	struct {
-		bool torn, whole, skipped; /* it lacks its end; it is an object all the same; it was counted as none */
-		uint64_t at;
-	} last;
+	uint64_t bytes;     /* of whole lines, the last one with the end that it may still get */
 };
 
 static void reading_release(struct reading *r)
@@ -138,10 +135,7 @@ static int index_lines(struct reading *r, const struct replay *replay, struct er
 		text = str_trim(text);
 		bool whole = text.n && index_line(r, &reader, text, place, out, &agent);
 		out->skipped += text.n && !whole;
-		r->last.torn = r->file.torn;
-		r->last.whole = whole;
-		r->last.skipped = text.n && !whole;
-		r->last.at = place.at;
+		r->bytes = !r->file.torn ? r->file.at : whole ? r->file.at + 1 : place.at;
 		if (replay->stop && atomic_load(replay->stop))
 			return err_set(err, ERR_CANCELLED, "stopped");
 	}
@@ -253,24 +247,6 @@ static int load_origin(const char *path, struct reading *r, const struct line *f
 	return 0;
 }
 
-/* A write that was interrupted by the end of its process: the last line has no line end. A complete object only gets
- * its line end. A file that grew since it was read has a live writer and is not torn. */
-static int repair_tail(const char *path, struct reading *r, struct session_load *out, struct err *err)
-{
-	if (!r->last.torn)
-		return 0;
-	AUTO_CLOSE int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	struct stat st;
-
-	if (fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size != r->file.at)
-		return 0;
-	if (fd < 0 || (r->last.whole ? write(fd, "\n", 1) != 1 : ftruncate(fd, (off_t)r->last.at) < 0))
-		return err_set(err, ERR_IO, "cannot repair the torn last line of %s: %m", path);
-	out->skipped -= r->last.skipped;
-	out->repaired = true;
-	return 0;
-}
-
 static int find_end(struct reading *r, const struct line *leaf, struct session_load *out, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -299,10 +275,7 @@ static int finish_load(struct reading *r, const struct line *leaf, bool cut, str
 
 	while (cut && end > 0 && !r->lines[end - 1].keep)
 		end--;
-	out->bytes = end < r->count  ? r->lines[end].place.at
-		     : !r->last.torn ? r->file.at
-		     : r->last.whole ? r->file.at + 1
-				     : r->last.at;
+	out->bytes = end < r->count ? r->lines[end].place.at : r->bytes;
 	for (size_t i = 0; i < r->count; i++)
 		out->prompts += is_prompt(&r->lines[i]);
 	for (size_t i = end; i < r->count; i++)
@@ -335,8 +308,6 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 		r.session = (struct str){ name.p, name.n - 6 };
 	if (index_lines(&r, replay, err) < 0)
 		return err_wrap(err, "%s", path);
-	if (depth == 0 && !replay->stop && repair_tail(path, &r, replay->out, err) < 0)
-		return -(int)err->kind;
 	struct line *leaf = leaf_uuid.n ? map_get(&r.by_uuid, leaf_uuid) : newest_line(&r);
 	if (leaf_uuid.n && !leaf)
 		return err_set(err, depth ? ERR_NOT_FOUND : ERR_USAGE, "%s has no line " STR_FMT, path,
@@ -376,9 +347,42 @@ static int replay_file(const char *path, struct str uuid, struct replay *replay,
 	return status;
 }
 
+/* A write that was interrupted by the end of its process: the last line has no line end. A complete object only gets its
+ * line end. A file that has grown meanwhile has a live writer and is not torn. 1: it was repaired. */
+static int repair_tail(const char *path, struct err *err)
+{
+	for (size_t most = END_TAIL;; most *= 8) {
+		AUTO_BUF struct buf tail = { 0 };
+		AUTO_JSON struct json_reader reader = { 0 };
+		const struct json *root;
+		struct stat st;
+		uint64_t size;
+		if (file_read_tail(path, most, &tail, &size, NULL) < 0 || !tail.n || tail.p[tail.n - 1] == '\n')
+			return 0;
+		const char *feed = memrchr(tail.p, '\n', tail.n);
+		if (!feed && size > tail.n)
+			continue; /* only the end of the line is here */
+		const char *line = feed ? feed + 1 : tail.p;
+		size_t n = (size_t)(tail.p + tail.n - line);
+		bool whole = json_parse(&reader, line, n, &root, NULL) == 0 && json_is(root, JSON_OBJECT);
+		AUTO_CLOSE int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+		if (fd >= 0 && fstat(fd, &st) == 0 &&
+		    ((uint64_t)st.st_size != size || file_check_own(&st, path, NULL) < 0))
+			return 0;
+		if (fd < 0 || (whole ? write(fd, "\n", 1) != 1 : ftruncate(fd, (off_t)(size - n)) < 0))
+			return err_set(err, ERR_IO, "cannot repair the torn last line of %s: %m", path);
+		return 1;
+	}
+}
+
 int session_load_until(const char *path, struct str uuid, struct session_load *ret, struct err *err)
 {
-	return replay_file(path, uuid, &(struct replay){ .out = ret }, err);
+	int repaired = repair_tail(path, err);
+	int status = repaired < 0 ? repaired : replay_file(path, uuid, &(struct replay){ .out = ret }, err);
+
+	if (status == 0)
+		ret->repaired = repaired;
+	return status;
 }
 
 bool session_load_begun(const char *path)
@@ -452,31 +456,6 @@ struct load_job {
 	void *data;
 };
 
-/* As repair_tail(), from the end of the file alone. A failure shows when the file is read or written. */
-static void repair_unread(const char *path)
-{
-	for (size_t most = END_TAIL;; most *= 8) {
-		AUTO_BUF struct buf tail = { 0 };
-		AUTO_JSON struct json_reader reader = { 0 };
-		const struct json *root;
-		uint64_t size;
-		if (file_read_tail(path, most, &tail, &size, NULL) < 0 || !tail.n || tail.p[tail.n - 1] == '\n')
-			return;
-		const char *feed = memrchr(tail.p, '\n', tail.n);
-		if (!feed && size > tail.n)
-			continue; /* only the end of the line is here */
-		const char *line = feed ? feed + 1 : tail.p;
-		size_t n = (size_t)(tail.p + tail.n - line);
-		bool whole = json_parse(&reader, line, n, &root, NULL) == 0 && json_is(root, JSON_OBJECT);
-		AUTO_CLOSE int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-		if (fd >= 0 && whole)
-			(void)!write(fd, "\n", 1);
-		else if (fd >= 0)
-			(void)!ftruncate(fd, (off_t)(size - n));
-		return;
-	}
-}
-
 static void on_load_thread(uv_work_t *work)
 {
 	struct load_job *job = CONTAINER_OF(work, struct load_job, work);
@@ -505,7 +484,7 @@ struct load_job *session_load_start(struct loop *loop, const char *path, load_do
 {
 	struct load_job *job = xcalloc(1, sizeof *job);
 
-	repair_unread(path);
+	(void)repair_tail(path, NULL); /* a failure shows when the file is read or written */
 	job->path = xstrdup(path);
 	job->load = xcalloc(1, sizeof *job->load);
 	job->done = done;

@@ -3,6 +3,7 @@
  * returns the open calls of the last answer. Facts about results besides their text (files read, tools loaded) survive
  * compaction. */
 #include "core/store/load_int.h"
+#include "lib/base/id.h"
 
 static void forget_calls(struct session_load *out)
 {
@@ -194,22 +195,6 @@ void replay_end(struct replay *r)
 	json_reader_release(&r->reader);
 }
 
-static int64_t line_time_ms(const struct json *root)
-{
-	AUTO_ARENA struct arena scratch = { 0 };
-	char *text = json_cstr(json_get(root, "timestamp"), &scratch);
-	struct tm tm = { 0 };
-	const char *end = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
-
-	if (!end)
-		return 0;
-	int64_t ms = (int64_t)timegm(&tm) * 1000;
-	if (*end == '.')
-		for (int64_t unit = 100; unit && *++end >= '0' && *end <= '9'; unit /= 10)
-			ms += unit * (*end - '0');
-	return ms;
-}
-
 const struct line_trace *trace_read(struct arena *a, const struct json *root)
 {
 	const struct json *result = json_get(root, "toolUseResult");
@@ -223,7 +208,7 @@ const struct line_trace *trace_read(struct arena *a, const struct json *root)
 	if (t.file.path) {
 		(void)json_i64(json_get(file, "numLines"), &seen);
 		(void)json_i64(json_get(file, "totalLines"), &total);
-		t.file.time_ms = line_time_ms(root);
+		(void)id_parse_time(json_cstr(json_get(root, "timestamp"), a), &t.file.time_ms);
 		t.file.partial = seen < total;
 	}
 	/* Tools found by ToolSearch are loaded. */

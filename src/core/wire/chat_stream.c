@@ -56,7 +56,7 @@ static void add_text(struct wire_stream *s, const struct json *piece)
 /* OpenRouter: pieces of one text have the same index; all other details are whole. They go back as they came. */
 static void add_details(struct wire_stream *s, const struct json *list)
 {
-	for (const struct json *d = json_first(list); json_is(list, JSON_ARRAY) && d; d = json_next(list, d)) {
+	for (const struct json *d = json_items(list); d; d = json_next(list, d)) {
 		struct str raw = json_raw(d), text = wire_raw(json_get(d, "text")),
 			   index = json_raw(json_get(d, "index"));
 		const char *key =
@@ -82,7 +82,7 @@ static void add_blocks(struct wire_stream *s, const struct json *list)
 {
 	struct buf *out = &s->signed_blocks;
 
-	for (const struct json *b = json_first(list); json_is(list, JSON_ARRAY) && b; b = json_next(list, b)) {
+	for (const struct json *b = json_items(list); b; b = json_next(list, b)) {
 		struct str raw = json_raw(b), text = wire_raw(json_get(b, "thinking")),
 			   seal = wire_raw(json_get(b, "signature"));
 		bool plain = json_str_is(json_get(b, "type"), "thinking");
@@ -137,7 +137,7 @@ static void add_call_piece(struct wire_stream *s, const struct json *piece)
 	int64_t index = -1;
 
 	(void)json_i64(json_get(piece, "index"), &index);
-	for (uint32_t i = c->count; i-- > 0 && !call;) {
+	for (size_t i = c->count; i-- > 0 && !call;) {
 		struct wire_call *old = &c->list[i];
 		bool has_ids = id.n && old->id.n, has_indexes = index >= 0 && old->index >= 0;
 		if ((has_ids && !str_eq(id, buf_str(&old->id))) || (has_indexes && index != old->index) ||
@@ -227,7 +227,7 @@ static void take_usage(struct wire_stream *s, const struct json *usage)
 void chat_take(struct wire_stream *s, const struct json *chunk)
 {
 	const struct json *choices = json_get(chunk, "choices");
-	const struct json *choice = json_is(choices, JSON_ARRAY) ? json_first(choices) : NULL;
+	const struct json *choice = json_items(choices);
 	const struct json *error = json_get(chunk, "error");
 
 	if ((error && !json_is(error, JSON_NULL)) || json_str_is(json_get(chunk, "object"), "error")) {
@@ -255,9 +255,8 @@ void chat_take(struct wire_stream *s, const struct json *chunk)
 	add_blocks(s, json_get(delta, "thinking_blocks"));
 	add_content(s, false, json_get(delta, "content"));
 	const struct json *pieces = json_get(delta, "tool_calls");
-	if (json_is(pieces, JSON_ARRAY))
-		for (const struct json *p = json_first(pieces); p; p = json_next(pieces, p))
-			add_call_piece(s, p);
+	for (const struct json *p = json_items(pieces); p; p = json_next(pieces, p))
+		add_call_piece(s, p);
 	buf_add(&s->refusal, refusal.p, refusal.n);
 	if (json_is(finish_reason, JSON_STRING) && finish_reason->len) /* xAI sends "" on the way */
 		chat_stop(s, json_str(finish_reason, &s->scratch));

@@ -189,8 +189,8 @@ struct wire_call {
 /* The calls of an answer, assembled from pieces that may interleave. A zeroed struct is empty. */
 struct wire_calls {
 	struct wire_call *list;
-	uint32_t count, cap;
-	uint32_t sent; /* so many were passed on */
+	size_t count, cap;
+	size_t sent; /* so many were passed on */
 };
 
 enum wire_block { WIRE_NO_BLOCK, WIRE_TEXT, WIRE_THINKING, WIRE_CALL };

@@ -120,17 +120,14 @@ struct wire_call *wire_call_add(struct wire_stream *s, int64_t index)
 		wire_error(s, "too many calls");
 		return NULL;
 	}
-	if (c->count == c->cap) {
-		c->cap = c->cap ? c->cap * 2 : 4;
-		c->list = xrealloc(c->list, c->cap * sizeof *c->list);
-	}
-	c->list[c->count] = (struct wire_call){ .index = index };
-	return &c->list[c->count++];
+	struct wire_call *call = xpush(c->list, c->count, c->cap);
+	*call = (struct wire_call){ .index = index };
+	return call;
 }
 
 /* An id must match the pattern of the Messages API, because the session may continue there, and be unique. A text that
  * quotes the id also counts as a duplicate, which only costs a new id. */
-static bool is_usable_id(const struct wire_stream *s, uint32_t call)
+static bool is_usable_id(const struct wire_stream *s, size_t call)
 {
 	AUTO_BUF struct buf quoted = { 0 };
 	struct str id = buf_str(&s->calls.list[call].id);
@@ -141,7 +138,7 @@ static bool is_usable_id(const struct wire_stream *s, uint32_t call)
 	for (size_t i = 0; i < id.n; i++)
 		if (!char_in(id.p[i], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"))
 			return false;
-	for (uint32_t i = 0; i < call; i++)
+	for (size_t i = 0; i < call; i++)
 		if (str_eq(buf_str(&s->calls.list[i].id), id))
 			return false;
 	json_add_quoted(&quoted, id);
@@ -158,7 +155,7 @@ void wire_call_send(struct wire_stream *s, struct wire_call *call)
 {
 	struct str name = buf_str(&call->name);
 
-	if (!is_usable_id(s, (uint32_t)(call - s->calls.list))) {
+	if (!is_usable_id(s, (size_t)(call - s->calls.list))) {
 		char digits[CALL_ID_DIGITS + 1];
 		id_random(digits, CALL_ID_DIGITS, "0123456789abcdefghijklmnopqrstuvwxyz");
 		buf_clear(&call->id);
@@ -187,12 +184,12 @@ void wire_call_send(struct wire_stream *s, struct wire_call *call)
 	send_event(s);
 	s->open = WIRE_CALL;
 	wire_stop_block(s);
-	s->calls.sent = (uint32_t)(call - s->calls.list) + 1;
+	s->calls.sent = (size_t)(call - s->calls.list) + 1;
 }
 
 void wire_finish(struct wire_stream *s, const char *stop_reason)
 {
-	uint32_t count = s->calls.count;
+	size_t count = s->calls.count;
 
 	if (s->stop_reason)
 		return;
@@ -200,7 +197,7 @@ void wire_finish(struct wire_stream *s, const char *stop_reason)
 	if (count && !strcmp(stop_reason, "max_tokens") && !s->calls.list[count - 1].arguments.n)
 		count--;
 	wire_stop_block(s);
-	for (uint32_t i = s->calls.sent; i < count; i++)
+	for (size_t i = s->calls.sent; i < count; i++)
 		wire_call_send(s, &s->calls.list[i]);
 	s->stop_reason = stop_reason;
 }
@@ -294,7 +291,7 @@ void wire_stream_end(struct wire_stream *s)
 
 void wire_stream_release(struct wire_stream *s)
 {
-	for (uint32_t i = 0; i < s->calls.count; i++) {
+	for (size_t i = 0; i < s->calls.count; i++) {
 		buf_release(&s->calls.list[i].id);
 		buf_release(&s->calls.list[i].name);
 		buf_release(&s->calls.list[i].arguments);

@@ -30,12 +30,9 @@ void agents_release(struct agents *a)
 	*a = (struct agents){ 0 };
 }
 
-static char *harmless(const char *text)
+static char *detail_of(const struct cadre_event *e, enum cadre_detail which)
 {
-	AUTO_BUF struct buf b = { 0 };
-
-	render_line(&b, str_from(text));
-	return buf_take(&b, NULL);
+	return render_copy(str_from(cadre_event_detail(e, which)));
 }
 
 void agents_remove(struct agents *a, const char *id)
@@ -62,14 +59,14 @@ static void add_row(struct agents *a, const struct cadre_event *e, int64_t now_m
 	struct agent_row *r = xcalloc(1, sizeof *r);
 	*r = (struct agent_row){ .next = *at,
 				 .id = xstrdup(cadre_event_agent(e)),
-				 .title = harmless(cadre_event_detail(e, CADRE_DETAIL_DESCRIPTION)),
-				 .type = harmless(cadre_event_detail(e, CADRE_DETAIL_TYPE)),
-				 .parent = harmless(cadre_event_detail(e, CADRE_DETAIL_PARENT)),
-				 .model = harmless(cadre_event_detail(e, CADRE_DETAIL_MODEL)),
-				 .worktree = harmless(cadre_event_detail(e, CADRE_DETAIL_WORKTREE)),
-				 .team = harmless(cadre_event_detail(e, CADRE_DETAIL_TEAM)),
-				 .name = harmless(cadre_event_detail(e, CADRE_DETAIL_NAME)),
-				 .colour = harmless(cadre_event_detail(e, CADRE_DETAIL_COLOR)),
+				 .title = detail_of(e, CADRE_DETAIL_DESCRIPTION),
+				 .type = detail_of(e, CADRE_DETAIL_TYPE),
+				 .parent = detail_of(e, CADRE_DETAIL_PARENT),
+				 .model = detail_of(e, CADRE_DETAIL_MODEL),
+				 .worktree = detail_of(e, CADRE_DETAIL_WORKTREE),
+				 .team = detail_of(e, CADRE_DETAIL_TEAM),
+				 .name = detail_of(e, CADRE_DETAIL_NAME),
+				 .colour = detail_of(e, CADRE_DETAIL_COLOR),
 				 .depth = cadre_event_figure(e, CADRE_FIGURE_DEPTH),
 				 .started_ms = now_ms };
 	*at = r;
@@ -103,7 +100,7 @@ bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 	if (kind == CADRE_MEMBER_STATE && !r->ended_ms) {
 		a->running += r->waits;
 		free(r->state);
-		r->state = harmless(cadre_event_detail(e, CADRE_DETAIL_STATE));
+		r->state = detail_of(e, CADRE_DETAIL_STATE);
 		r->waits = strcmp(r->state, "running") != 0;
 		a->running -= r->waits;
 	}
@@ -114,7 +111,7 @@ bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 		r->ended_ms = now_ms;
 		a->recent_until_ms = now_ms + AGENTS_RECENT_MS;
 		r->failed = cadre_event_is_error(e);
-		r->state = harmless(cadre_event_detail(e, CADRE_DETAIL_STATE));
+		r->state = detail_of(e, CADRE_DETAIL_STATE);
 	}
 	return counts || kind == CADRE_AGENT_STARTED;
 }

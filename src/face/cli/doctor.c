@@ -10,6 +10,7 @@
 #include "face/cli/run.h"
 #include "face/cli/view.h"
 #include "face/screen/paint.h"
+#include "lib/base/library.h"
 #include "lib/json/json_write.h"
 
 const struct cadre_command doctor_command = {
@@ -118,18 +119,12 @@ static void check_library(struct doctor *d, const char *const *files, const char
 
 static void check_program(struct doctor *d, const char *name, const char *what)
 {
-	struct str rest = str_from(env_or("PATH", ""));
+	AUTO_BUF struct buf path = { 0 };
 
-	while (rest.p) {
-		AUTO_BUF struct buf path = { 0 };
-		struct str dir = str_cut(&rest, ':');
-		buf_addf(&path, STR_FMT "/%s", STR_ARG(dir), name);
-		if (dir.n && access(path.p, X_OK) == 0) {
-			doctor_say(d, FINDING_GOOD, "program", "%s", path.p);
-			return;
-		}
-	}
-	doctor_say(d, FINDING_NOTE, "program", "%s is not in PATH: %s", name, what);
+	if (program_find(getenv("PATH"), name, &path))
+		doctor_say(d, FINDING_GOOD, "program", "%s", path.p);
+	else
+		doctor_say(d, FINDING_NOTE, "program", "%s is not in PATH: %s", name, what);
 }
 
 static void check_directory(struct doctor *d)

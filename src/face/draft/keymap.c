@@ -191,8 +191,7 @@ void keymap_read(struct keymap *m, struct str json, struct buf *problems)
 	const struct json *blocks = json_get(root, "bindings");
 	if (!json_is(blocks, JSON_ARRAY))
 		buf_addstr(problems, "there is no list \"bindings\"\n");
-	for (const struct json *block = json_is(blocks, JSON_ARRAY) ? json_first(blocks) : NULL; block;
-	     block = json_next(blocks, block)) {
+	for (const struct json *block = json_items(blocks); block; block = json_next(blocks, block)) {
 		struct str name = json_str(json_get(block, "context"), &arena);
 		unsigned context = 0;
 		while (context < CONTEXT_COUNT && !str_is(name, context_names[context]))

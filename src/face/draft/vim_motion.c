@@ -3,14 +3,6 @@
  * functions for words have it; afterwards the cursor is put on a character again. */
 #include "face/draft/vim_int.h"
 
-static size_t at_column(struct str s, size_t line, size_t column)
-{
-	struct str text = { s.p + line, line_end(s, line) - line };
-
-	return line +
-	       (column == SIZE_MAX ? text.n : cells_fit(text, (unsigned)MIN(column, (size_t)UINT32_MAX / 2), NULL));
-}
-
 /* 0 blank or line end, 1 punctuation, 2 word */
 static int class_at(struct str s, size_t at, bool big)
 {
@@ -285,12 +277,17 @@ static bool text_object(struct str s, size_t at, bool around, char kind, size_t 
 	return false;
 }
 
+/* The place in another line that is as far to the right as the cursor was when it left its own */
 static size_t leave_line(struct vim *v, struct str s, size_t at, size_t line)
 {
+	struct str text = { s.p + line, line_end(s, line) - line };
+
 	if (!v->wants)
 		v->want = cells_width((struct str){ s.p + line_start(s, at), at - line_start(s, at) });
 	v->wants = true;
-	return at_column(s, line, v->want);
+	if (v->want == SIZE_MAX)
+		return line + text.n;
+	return line + cells_fit(text, (unsigned)MIN(v->want, (size_t)UINT32_MAX / 2), NULL);
 }
 
 bool vim_motion(struct vim *v, const struct draft *d, struct str m, size_t count, bool counted, char op,

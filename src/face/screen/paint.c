@@ -58,6 +58,14 @@ void render_line(struct buf *out, struct str s)
 	render_bytes(out, s, true);
 }
 
+char *render_copy(struct str s)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	render_line(&b, s);
+	return buf_take(&b, NULL);
+}
+
 void styled_release(struct styled *s)
 {
 	buf_release(&s->text);

@@ -12,6 +12,7 @@
  * DEL and the bidirectional overrides are shown as \x1b or \u202e, invalid UTF-8 as U+FFFD. */
 void render_text(struct buf *out, struct str s); /* tab and newline stay; a CR before a newline is left out */
 void render_line(struct buf *out, struct str s); /* the same on one line: tabs and newlines become spaces */
+char *render_copy(struct str s);                 /* render_line() into a text of its own; owned */
 
 enum look {
 	LOOK_PLAIN = 0,

@@ -79,12 +79,9 @@ void ask_release(struct tui *t)
 
 static struct choice *add_choice(struct inquiry *q, const char *label)
 {
-	AUTO_BUF struct buf safe = { 0 };
-
 	q->choices = xrealloc(q->choices, (q->count + 1) * sizeof *q->choices);
 	struct choice *c = &q->choices[q->count++];
-	render_line(&safe, str_from(label));
-	*c = (struct choice){ .label = buf_take(&safe, NULL) };
+	*c = (struct choice){ .label = render_copy(str_from(label)) };
 	return c;
 }
 

@@ -85,7 +85,7 @@ void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most
 		(void)json_i64(json_get(hunk, "oldStart"), &old_at);
 		(void)json_i64(json_get(hunk, "newStart"), &new_at);
 		const struct json *lines = json_get(hunk, "lines");
-		const struct json *at = json_is(lines, JSON_ARRAY) ? json_first(lines) : NULL;
+		const struct json *at = json_items(lines);
 		struct str section = json_str(json_get(hunk, "section"), &arena);
 		if (section.n) {
 			styled_add(s, LOOK_DIM, STR("  "));

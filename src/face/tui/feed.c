@@ -285,15 +285,14 @@ static void tool_started(struct tui *t, const struct cadre_event *e)
 {
 	struct tool_run **at = &t->tools, *run = xcalloc(1, sizeof *run);
 	struct str rest = str_trim(view_event_text(e));
-	AUTO_BUF struct buf summary = { 0 };
+	/* an input without a subject is JSON, which says nothing to a person */
+	struct str subject = str_starts(rest, STR("{\"")) ? STR("") : str_cut(&rest, '\n');
 
 	feed_blocks(t, t->answer.n);
 	end_thinking(t);
-	if (!str_starts(rest, STR("{\""))) /* an input without a subject: JSON says nothing to a person */
-		render_line(&summary, utf8_cut(str_cut(&rest, '\n'), SUMMARY_BYTES));
 	*run = (struct tool_run){ .id = xstrdup(cadre_event_id(e)),
 				  .name = xstrdup(cadre_event_name(e)),
-				  .summary = summary.n ? buf_take(&summary, NULL) : xstrdup(""),
+				  .summary = render_copy(utf8_cut(subject, SUMMARY_BYTES)),
 				  .started_ms = tui_now_ms() };
 	while (*at)
 		at = &(*at)->next;
@@ -438,7 +437,7 @@ static void note_usage(struct tui *t, const struct cadre_event *e)
 	t->turn_usd = MAX(cost_usd - t->cost_usd, 0.0);
 	t->cost_usd = cost_usd;
 	const struct json *steps = json_get(json_get(root, "usage"), "iterations"), *last = NULL;
-	for (const struct json *s = json_is(steps, JSON_ARRAY) ? json_first(steps) : NULL; s; s = json_next(steps, s))
+	for (const struct json *s = json_items(steps); s; s = json_next(steps, s))
 		last = s;
 	int64_t context = 0;
 	t->turn_tokens = 0;

@@ -41,24 +41,6 @@ void form_free(struct form *f)
 	free(f);
 }
 
-static char *harmless(struct str text)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	render_line(&b, text);
-	return buf_take(&b, NULL);
-}
-
-static void add_choices(struct field *x, const struct json *options, struct arena *a)
-{
-	for (const struct json *o = json_is(options, JSON_ARRAY) ? json_first(options) : NULL; o;
-	     o = json_next(options, o)) {
-		struct str label = json_str(json_get(o, "label"), a);
-		x->choices = xrealloc(x->choices, (x->choice_count + 1) * sizeof *x->choices);
-		x->choices[x->choice_count++] = xstrndup(label.p, label.n);
-	}
-}
-
 static void field_init(struct field *x, const struct json *question, struct arena *a)
 {
 	const struct json *schema = json_get(question, "schema"), *type = json_get(schema, "type");
@@ -66,8 +48,8 @@ static void field_init(struct field *x, const struct json *question, struct aren
 	struct str title = json_str(json_get(schema, "title"), a), name = json_str(json_get(question, "name"), a);
 	struct str format = json_str(json_get(schema, "format"), a), preset = json_str(otherwise, a);
 
-	*x = (struct field){ .label = harmless(title.n ? title : name),
-			     .help = harmless(json_str(json_get(schema, "description"), a)),
+	*x = (struct field){ .label = render_copy(title.n ? title : name),
+			     .help = render_copy(json_str(json_get(schema, "description"), a)),
 			     .format = xstrndup(format.p, format.n),
 			     .required = json_bool(json_get(question, "required")),
 			     .least = -1e300,
@@ -85,7 +67,12 @@ static void field_init(struct field *x, const struct json *question, struct aren
 		x->on = json_bool(otherwise);
 		return;
 	}
-	add_choices(x, json_get(question, "options"), a);
+	const struct json *options = json_get(question, "options");
+	for (const struct json *o = json_items(options); o; o = json_next(options, o)) {
+		struct str label = json_str(json_get(o, "label"), a);
+		x->choices = xrealloc(x->choices, (x->choice_count + 1) * sizeof *x->choices);
+		x->choices[x->choice_count++] = xstrndup(label.p, label.n);
+	}
 	x->kind = json_str_is(type, "array")     ? FIELD_LIST
 		  : x->choice_count              ? FIELD_CHOICE
 		  : json_str_is(type, "integer") ? FIELD_INTEGER
@@ -108,7 +95,7 @@ struct form *form_new(const struct cadre_event *e)
 	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
 		return NULL;
 	const struct json *questions = json_get(root, "questions");
-	const struct json *first = json_is(questions, JSON_ARRAY) ? json_first(questions) : NULL;
+	const struct json *first = json_items(questions);
 	if (!json_get(first, "schema"))
 		return NULL; /* a question of another kind */
 	struct form *f = xcalloc(1, sizeof *f);

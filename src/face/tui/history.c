@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "face/tui/state.h"
 #include "lib/json/json_write.h"
@@ -20,6 +19,19 @@ bool tui_config_path(struct buf *path, const char *name)
 	else if (home && *home)
 		buf_addf(path, "%s/.claude/%s", home, name);
 	return path->n > 0;
+}
+
+bool tui_read_config(const char *name, size_t most, struct buf *text)
+{
+	AUTO_BUF struct buf path = { 0 };
+	AUTO_CLOSE int fd = tui_config_path(&path, name) ? open(path.p, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+
+	if (fd < 0)
+		return false;
+	buf_reserve(text, most);
+	ssize_t n = read(fd, text->p, most);
+	text->n = n > 0 ? (size_t)n : 0;
+	return n >= 0;
 }
 
 static int open_history(int flags)
@@ -58,16 +70,14 @@ void history_append(struct tui *t, struct str shown)
 	AUTO_BUF struct buf line = { 0 };
 	AUTO_FREE char *cwd = getcwd(NULL, 0);
 	struct json_out w = json_out(&line);
-	struct timespec now;
 
 	if (shown.n > DRAFT_HISTORY_LINE / 2 || args_has(t->args, "no-session-persistence"))
 		return;
-	(void)clock_gettime(CLOCK_REALTIME, &now);
 	json_open(&w, '{');
 	json_kstr(&w, "display", shown);
 	json_kopen(&w, "pastedContents", '{');
 	json_close(&w);
-	json_ki64(&w, "timestamp", now.tv_sec * 1000LL + now.tv_nsec / 1000000);
+	json_ki64(&w, "timestamp", id_wall_ms());
 	json_kcstr(&w, "project", cwd ? cwd : "");
 	json_kcstr(&w, "sessionId", cadre_session_id(t->session));
 	json_close(&w);

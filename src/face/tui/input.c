@@ -113,16 +113,6 @@ static void enter_line(struct tui *t)
 	}
 }
 
-static void take_back_queued(struct tui *t)
-{
-	CLEANUP(tui_queued_release) struct queued last = t->queue[--t->queue_count];
-
-	if (last.draft.text.n)
-		draft_bring(&t->draft, &last.draft);
-	else
-		draft_set(&t->draft, str_from(last.text));
-}
-
 /* At the prompt its key is a letter to the left */
 static void move_to_background(struct tui *t)
 {
@@ -149,7 +139,11 @@ static void move_row(struct tui *t, bool up)
 	if (draft_move_row(d, up))
 		return;
 	if (up && t->queue_count && !d->text.n) {
-		take_back_queued(t);
+		CLEANUP(tui_queued_release) struct queued last = t->queue[--t->queue_count];
+		if (last.draft.text.n)
+			draft_bring(d, &last.draft);
+		else
+			draft_set(d, str_from(last.text));
 	} else {
 		history_load(t);
 		if (!(up ? draft_older(d) : draft_newer(d)) && !up && agents_shown(&t->agents, 0, tui_now_ms()))
@@ -531,26 +525,12 @@ void input_bytes(struct tui *t, const char *bytes, size_t n)
 	}
 }
 
-static bool read_bindings(struct buf *text)
-{
-	AUTO_BUF struct buf path = { 0 };
-	int fd = tui_config_path(&path, "keybindings.json") ? open(path.p, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-
-	if (fd < 0)
-		return false;
-	buf_reserve(text, KEYMAP_FILE_BYTES);
-	ssize_t n = read(fd, text->p, KEYMAP_FILE_BYTES);
-	text->n = n > 0 ? (size_t)n : 0;
-	close(fd);
-	return n >= 0;
-}
-
 bool tui_key_problems(struct buf *out)
 {
 	AUTO_BUF struct buf text = { 0 };
 	struct keymap m = { 0 };
 
-	if (!read_bindings(&text))
+	if (!tui_read_config("keybindings.json", KEYMAP_FILE_BYTES, &text))
 		return false;
 	keymap_read(&m, buf_str(&text), out);
 	keymap_release(&m);
@@ -561,7 +541,7 @@ static void load_bindings(struct tui *t)
 {
 	AUTO_BUF struct buf text = { 0 }, problems = { 0 };
 
-	if (!read_bindings(&text)) {
+	if (!tui_read_config("keybindings.json", KEYMAP_FILE_BYTES, &text)) {
 		keymap_release(&t->keymap);
 		return;
 	}

@@ -16,14 +16,75 @@ enum { KEPT_BYTES = 1 << 20, SHOWN_LINES = 400, MOST_WORDS = 16 };
 extern char **environ;
 
 struct job {
-	pid_t pid;
-	int fd;
+	struct program program;
 	char *title;
-	struct buf output;
-	bool cut, joins, shell;
-	size_t limit;      /* bytes that are kept */
+	bool joins, shell;
 	job_done_fn *done; /* NULL: the output is shown */
 };
+
+int program_wait(struct program *p, bool kills)
+{
+	int status = 0;
+
+	if (kills)
+		(void)kill(-p->pid, SIGKILL);
+	while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	cadre_unwatch_fd(p->tui->c, p->fd);
+	close(p->fd);
+	return status;
+}
+
+static void on_output(struct cadre *c, int fd, void *data)
+{
+	struct program *p = data;
+	char bytes[16384];
+	ssize_t n = read(fd, bytes, sizeof bytes);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		p->ended(p, program_wait(p, false));
+		return;
+	}
+	size_t fits = MIN((size_t)n, p->limit - MIN(p->limit, p->output.n));
+	buf_add(&p->output, bytes, fits);
+	p->cut = p->cut || fits < (size_t)n;
+}
+
+int program_start(struct program *p, const char *const *argv, int in, bool aside)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	int pipes[2];
+
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return errno;
+	(void)fcntl(pipes[0], F_SETFL, O_NONBLOCK); /* the program may block, we do not */
+	posix_spawn_file_actions_init(&files);
+	if (in >= 0)
+		posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+	else
+		posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, pipes[1], STDOUT_FILENO);
+	if (aside)
+		posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	else
+		posix_spawn_file_actions_adddup2(&files, pipes[1], STDERR_FILENO);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+	int error = posix_spawn(&p->pid, argv[0], &files, &attributes, (char *const *)argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attributes);
+	close(pipes[1]);
+	if (error) {
+		close(pipes[0]);
+		return error;
+	}
+	p->fd = pipes[0];
+	(void)cadre_watch_fd(p->tui->c, p->fd, !aside, on_output, p);
+	return 0;
+}
 
 static void job_free(struct tui *t)
 {
@@ -31,9 +92,7 @@ static void job_free(struct tui *t)
 
 	if (!j)
 		return;
-	cadre_unwatch_fd(t->c, j->fd);
-	close(j->fd);
-	buf_release(&j->output);
+	buf_release(&j->program.output);
 	free(j->title);
 	free(j);
 }
@@ -63,19 +122,17 @@ static void say_output(struct tui *t, struct str output, bool shell)
 	feed_foreign(t, LOOK_PLAIN, buf_str(&lines));
 }
 
-static void job_end(struct tui *t)
+static void job_end(struct program *p, int status)
 {
-	struct job *j = t->job;
-	struct str shown = buf_str(&j->output);
+	struct job *j = CONTAINER_OF(p, struct job, program);
+	struct tui *t = p->tui;
+	struct str shown = buf_str(&p->output);
 	size_t lines = 0, at = 0;
-	int status = 0;
 
-	while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR)
-		;
 	if (j->done) {
-		AUTO_BUF struct buf output = j->output;
+		AUTO_BUF struct buf output = p->output;
 		job_done_fn *done = j->done;
-		j->output = (struct buf){ 0 };
+		p->output = (struct buf){ 0 };
 		job_free(t);
 		done(t, buf_str(&output), WIFEXITED(status) && !WEXITSTATUS(status));
 		tui_changed(t);
@@ -87,7 +144,7 @@ static void job_end(struct tui *t)
 		lines++;
 	}
 	say_output(t, (struct str){ shown.p, at }, j->shell);
-	if (at < shown.n || j->cut)
+	if (at < shown.n || p->cut)
 		feed_say(t, LOOK_DIM, STR("… more output is not shown"));
 	if (j->shell && WIFEXITED(status) && WEXITSTATUS(status)) {
 		AUTO_BUF struct buf b = { 0 };
@@ -105,66 +162,26 @@ static void job_end(struct tui *t)
 	tui_changed(t);
 }
 
-static void on_output(struct cadre *c, int fd, void *data)
+static void job_start(struct tui *t, const char *title, const char *const *argv, struct job how)
 {
-	struct tui *t = data;
-	struct job *j = t->job;
-	char bytes[16384];
-	ssize_t n = read(fd, bytes, sizeof bytes);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
-		job_end(t);
-		return;
-	}
-	size_t fits = MIN((size_t)n, j->limit - MIN(j->limit, j->output.n));
-	buf_add(&j->output, bytes, fits);
-	j->cut = j->cut || fits < (size_t)n;
-}
-
-static void job_start(struct tui *t, const char *title, const char *const *argv, bool shell, bool joins,
-		      job_done_fn *done)
-{
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	int pipes[2];
-	pid_t pid;
-
 	if (t->job) {
 		tui_note(t, "a command runs already: Ctrl-C ends it");
 		return;
 	}
-	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK) < 0) {
-		tui_note(t, strerror(errno));
-		return;
-	}
-	(void)fcntl(pipes[1], F_SETFL, 0); /* the program may block */
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&files, pipes[1], STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&files, pipes[1], STDERR_FILENO);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-	int error = posix_spawn(&pid, argv[0], &files, &attributes, (char *const *)argv, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attributes);
-	close(pipes[1]);
-	if (error) {
-		close(pipes[0]);
-		tui_note(t, strerror(error));
-		return;
-	}
 	t->job = xcalloc(1, sizeof *t->job);
-	*t->job = (struct job){ .pid = pid,
-				.fd = pipes[0],
-				.title = xstrdup(title),
-				.shell = shell,
-				.joins = joins,
-				.limit = KEPT_BYTES,
-				.done = done };
-	(void)cadre_watch_fd(t->c, pipes[0], 1, on_output, t);
-	tui_changed(t);
+	*t->job = how;
+	t->job->title = xstrdup(title);
+	t->job->program.tui = t;
+	t->job->program.ended = job_end;
+	if (!how.program.limit)
+		t->job->program.limit = KEPT_BYTES;
+	int error = program_start(&t->job->program, argv, -1, false);
+	if (error) {
+		job_free(t);
+		tui_note(t, strerror(error));
+	} else {
+		tui_changed(t);
+	}
 }
 
 void job_shell(struct tui *t, struct str command, bool joins)
@@ -172,12 +189,12 @@ void job_shell(struct tui *t, struct str command, bool joins)
 	AUTO_FREE char *text = xstrndup(command.p, command.n);
 	const char *const argv[] = { "/bin/sh", "-c", text, NULL };
 
-	job_start(t, text, argv, true, joins, NULL);
+	job_start(t, text, argv, (struct job){ .shell = true, .joins = joins });
 }
 
 void job_program(struct tui *t, const char *const *argv, job_done_fn *done)
 {
-	job_start(t, argv[0], argv, false, false, done);
+	job_start(t, argv[0], argv, (struct job){ .done = done });
 }
 
 void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done)
@@ -190,31 +207,26 @@ void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *d
 	for (char *rest = all, *word; n <= MOST_WORDS && (word = strsep(&rest, " "));)
 		if (*word)
 			argv[n++] = word;
-	job_start(t, words, argv, false, false, done);
+	job_start(t, words, argv, (struct job){ .done = done });
 }
 
 void job_command(struct tui *t, const char *command, size_t limit, job_done_fn *done)
 {
 	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
-	bool busy = t->job;
 
-	job_start(t, command, argv, false, false, done);
-	if (!busy && t->job)
-		t->job->limit = limit;
+	job_start(t, command, argv, (struct job){ .program.limit = limit, .done = done });
 }
 
 void job_cancel(struct tui *t)
 {
 	if (t->job)
-		(void)kill(-t->job->pid, SIGTERM);
+		(void)kill(-t->job->program.pid, SIGTERM);
 }
 
 void job_release(struct tui *t)
 {
-	if (t->job) {
-		(void)kill(-t->job->pid, SIGKILL);
-		(void)waitpid(t->job->pid, NULL, 0);
-	}
+	if (t->job)
+		(void)program_wait(&t->job->program, true);
 	job_free(t);
 }
 

@@ -26,15 +26,6 @@ void notice_title(struct tui *t, struct str prompt)
 		write_harmless(t, "\033]0;cadre: ", str_cut(&first, '\n'), "\a");
 }
 
-/* Terminals that show progress by OSC 9;4; others would take it for a notice */
-static bool shows_progress(void)
-{
-	const char *program = getenv("TERM_PROGRAM"), *tmux = getenv("TMUX");
-
-	return (!tmux || !*tmux) && ((program && (!strcmp(program, "ghostty") || !strcmp(program, "WezTerm"))) ||
-				     getenv("WT_SESSION") || getenv("ConEmuANSI"));
-}
-
 /* Focus is reported while it matters: during a turn. */
 void notice_turn(struct tui *t, bool runs)
 {
@@ -42,7 +33,11 @@ void notice_turn(struct tui *t, bool runs)
 		return;
 	t->unfocused = false;
 	cadre_write(t->out, runs ? "\033[?1004h" : "\033[?1004l", 8);
-	if (t->osc && shows_progress())
+	/* OSC 9;4 is progress for some terminals; others would take it for a notice */
+	const char *program = getenv("TERM_PROGRAM"), *tmux = getenv("TMUX");
+	bool shows = (program && (!strcmp(program, "ghostty") || !strcmp(program, "WezTerm"))) ||
+		     getenv("WT_SESSION") || getenv("ConEmuANSI");
+	if (t->osc && shows && (!tmux || !*tmux))
 		cadre_write(t->out, runs ? "\033]9;4;3\a" : "\033]9;4;0\a", 9);
 }
 

@@ -138,15 +138,13 @@ bool plain_choose(struct tui *t, struct str line)
 	if (!t->lines || !t->page)
 		return false;
 	bool ours = !line.n || str_to_u64(line, &number);
-	page_choose_fn *choose = t->page->choose;
-	bool fits = number && number <= t->page->count;
-	AUTO_FREE char *id = fits ? xstrdup(t->page->items[number - 1].id) : NULL;
 	list_prompt(t, &prompt);
-	page_close(t);
 	if (ours)
 		plain_finish(t, buf_str(&prompt), line);
-	if (id)
-		choose(t, id);
+	if (number && number <= t->page->count)
+		page_choose(t, (size_t)number - 1);
+	else
+		page_close(t);
 	return ours;
 }
 

@@ -17,6 +17,8 @@
 
 enum { ANSWER_MS = 100, LEAST_COLUMNS = 20, FILE_BYTES = 64 << 10 };
 
+#define FILE_NAME "cadre/terminals.json"
+
 static const char *terminal_name(void)
 {
 	const char *program = getenv("TERM_PROGRAM"), *term = getenv("TERM");
@@ -37,28 +39,15 @@ static bool read_answers(struct str text, unsigned ret[WIDTH_PROBES])
 	return count == WIDTH_PROBES && !rest.p;
 }
 
-static size_t read_file(struct buf *path, struct buf *text)
-{
-	int fd = tui_config_path(path, "cadre/terminals.json") ? open(path->p, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-
-	if (fd < 0)
-		return 0;
-	buf_reserve(text, FILE_BYTES);
-	ssize_t n = read(fd, text->p, FILE_BYTES);
-	text->n = n > 0 ? (size_t)n : 0;
-	close(fd);
-	return text->n;
-}
-
 void probe_load(void)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = FILE_BYTES, .depth = 4 } };
 	AUTO_ARENA struct arena arena = { 0 };
-	AUTO_BUF struct buf path = { 0 }, text = { 0 };
+	AUTO_BUF struct buf text = { 0 };
 	unsigned answers[WIDTH_PROBES];
 	const struct json *root;
 
-	if (read_file(&path, &text) && json_parse(&reader, text.p, text.n, &root, NULL) == 0 &&
+	if (tui_read_config(FILE_NAME, FILE_BYTES, &text) && json_parse(&reader, text.p, text.n, &root, NULL) == 0 &&
 	    read_answers(json_str(json_get(root, terminal_name()), &arena), answers))
 		(void)width_learn(answers);
 }
@@ -74,9 +63,9 @@ static void store_answers(const unsigned answers[WIDTH_PROBES])
 	char said[32];
 
 	snprintf(said, sizeof said, "%u %u %u", answers[0], answers[1], answers[2]);
-	if (read_file(&path, &text) && json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+	if (tui_read_config(FILE_NAME, FILE_BYTES, &text) && json_parse(&reader, text.p, text.n, &root, NULL) < 0)
 		root = NULL;
-	if (!path.n || json_str_is(json_get(root, terminal_name()), said))
+	if (!tui_config_path(&path, FILE_NAME) || json_str_is(json_get(root, terminal_name()), said))
 		return;
 	json_open(&w, '{');
 	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {

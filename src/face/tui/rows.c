@@ -176,36 +176,30 @@ void rows_add_input(struct tui *t, const struct draft *d, struct str prompt, siz
 		    unsigned *ret_column)
 {
 	struct str text = buf_str(&d->text);
-	size_t starts_cap = 64, count = 0, caret_row = 0;
-	size_t *starts = xmalloc(starts_cap * sizeof *starts);
+	struct input_row {
+		size_t from, to;
+	} *rows = NULL;
+	size_t count = 0, cap = 0, caret_row = 0, to;
 	unsigned column = 2;
 	bool here;
 
-	for (size_t from = 0;;) {
-		if (count + 1 >= starts_cap) {
-			starts_cap *= 2;
-			starts = xrealloc(starts, starts_cap * sizeof *starts);
-		}
-		starts[count] = from;
-		size_t end = input_row_end(t, d, from, prompt, &column, &here);
-		if (here)
+	for (size_t from = 0;; from = text.p[to] == '\n' ? to + 1 : to) {
+		to = input_row_end(t, d, from, prompt, &column, &here);
+		if (here) {
 			caret_row = count;
-		count++;
-		starts[count] = end;
-		if (end >= text.n)
+			*ret_column = column;
+		}
+		*xpush(rows, count, cap) = (struct input_row){ from, to };
+		if (to >= text.n)
 			break;
-		from = text.p[end] == '\n' ? end + 1 : end;
 	}
 	size_t top = caret_row >= most ? caret_row - most + 1 : 0;
 	for (size_t i = top; i < count && i < top + most; i++) {
-		size_t to = input_row_end(t, d, starts[i], prompt, &column, &here);
-		add_input_row(t, d, starts[i], to, prompt);
-		if (i == caret_row) {
-			(void)input_row_end(t, d, starts[i], prompt, ret_column, &here);
+		add_input_row(t, d, rows[i].from, rows[i].to, prompt);
+		if (i == caret_row)
 			*ret_row = t->row_count - 1;
-		}
 	}
-	free(starts);
+	free(rows);
 }
 
 /* The text of the question, as many rows as there is room for. */

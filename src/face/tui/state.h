@@ -10,6 +10,7 @@
 #include "face/draft/keymap.h"
 #include "face/draft/vim.h"
 #include "face/screen/region.h"
+#include "lib/base/id.h"
 #include "lib/base/map.h"
 
 enum tui_timer {
@@ -31,12 +32,12 @@ enum { COPIES = 10 /* answers that /copy knows */, NARROW_COLUMNS = 60 /* below 
 
 struct ask; /* ask.c */
 struct json;
-struct todo;       /* todo.c */
-struct job;        /* job.c */
-struct view;       /* face/cli/view.h */
-struct menu;       /* menu.c */
-struct page;       /* page.c */
-struct status_run; /* status.c */
+struct todo;    /* todo.c */
+struct job;     /* job.c */
+struct program; /* job.c */
+struct view;    /* face/cli/view.h */
+struct menu;    /* menu.c */
+struct page;    /* page.c */
 
 struct tool_run {
 	struct tool_run *next;
@@ -142,12 +143,15 @@ struct tui {
 	struct page *page;             /* on the alternate screen; NULL: none */
 	struct menu *menu;             /* below the input; NULL: none */
 	struct buf status_text;        /* of the user's statusLine command; "": ours is shown */
-	struct status_run *status_run; /* NULL: it does not run */
+	struct program *status_run;    /* NULL: it does not run */
 };
 
 /* tui.c */
 
-int64_t tui_now_ms(void);
+static inline int64_t tui_now_ms(void)
+{
+	return (int64_t)clock_ms(CLOCK_MONOTONIC);
+}
 void tui_set_timer(struct tui *t, enum tui_timer which, int64_t in_ms); /* below 0: off */
 void tui_changed(struct tui *t);                                        /* a frame is drawn soon */
 void tui_draw(struct tui *t);                                           /* now */
@@ -306,6 +310,7 @@ struct page {
 	/* PAGE_LIST */
 	struct page_item *items;
 	size_t count, previewed; /* previewed: the item whose preview text is */
+	const char *option;      /* of the session: it is set to what is chosen; NULL: choose is called */
 	page_choose_fn *choose;
 	page_preview_fn *preview; /* NULL: none */
 	bool preview_end;         /* its end is shown, if not all fits */
@@ -328,6 +333,7 @@ struct page *page_open_list(struct tui *t, const char *title, page_choose_fn *ch
 void page_add_item(struct page *p, struct str id, struct str foreign);
 void page_show(struct tui *t, struct page *p); /* takes p; from now on it is what the terminal shows */
 void page_close(struct tui *t);
+void page_choose(struct tui *t, size_t item); /* of a list, which is closed */
 void page_key(struct tui *t, const struct key *key);
 void page_draw(struct tui *t, struct buf *out);
 bool page_has_text(struct str s, struct str part); /* case is ignored */
@@ -371,7 +377,7 @@ void show_context(struct tui *t);
 void show_usage(struct tui *t);
 void show_servers(struct tui *t);
 void show_hooks(struct tui *t);
-void show_models(struct tui *t, page_choose_fn *choose);
+void show_models(struct tui *t, const char *option); /* see page.option */
 void show_styles(struct tui *t, page_choose_fn *choose);
 page_preview_fn show_theme;                                /* what it looks like */
 bool show_sessions(struct tui *t, page_choose_fn *choose); /* false: there is none; what is chosen: ID PATH */
@@ -413,8 +419,24 @@ bool status_add_rows(struct tui *t); /* false: there is nothing to show */
 void history_load(struct tui *t);    /* once */
 void history_append(struct tui *t, struct str shown);
 bool tui_config_path(struct buf *path, const char *name); /* a file of the user's configuration; false: there is none */
+bool tui_read_config(const char *name, size_t most, struct buf *text); /* its beginning; false: it cannot be read */
 
 /* job.c: programs. */
+
+/* One that runs beside the terminal, and what it prints */
+struct program {
+	struct tui *tui;
+	pid_t pid; /* also its group */
+	int fd;
+	struct buf output;
+	size_t limit; /* bytes that are kept */
+	bool cut;
+	void (*ended)(struct program *p, int status); /* status as of waitpid */
+};
+/* With tui, limit and ended set. in: its standard input; -1: /dev/null. aside: its errors are dropped, and nothing stays open for it;
+ * otherwise they are part of the output. Returns 0 or an errno. */
+int program_start(struct program *p, const char *const *argv, int in, bool aside);
+int program_wait(struct program *p, bool kills); /* until it is gone; ended() is not called */
 
 /* Runs a shell command or `cadre WORDS`; its output is shown when it has ended. joins: the next prompt brings it along. */
 void job_shell(struct tui *t, struct str command, bool joins);

@@ -2,10 +2,7 @@
  * status.c - the user's status line: a command that gets the state of the session as JSON on its standard input and prints up to
  * three rows. It runs at the start, behind each answer and after a change of the mode; a newer run ends the older one. One that
  * fails, or takes five seconds, shows nothing. */
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "face/tui/state.h"
@@ -15,54 +12,32 @@
 
 enum { STATUS_BYTES = 8192, STATUS_LINES = 3, STATUS_MS = 5000 };
 
-extern char **environ;
-
-struct status_run {
-	pid_t pid;
-	int fd;
-	struct buf output;
-};
-
-static void status_end(struct tui *t, bool show)
+static void status_free(struct tui *t)
 {
-	struct status_run *r = TAKE(t->status_run);
-	int status = 0;
+	struct program *p = TAKE(t->status_run);
 
 	tui_set_timer(t, TIMER_STATUS, -1);
-	if (!show)
-		(void)kill(-r->pid, SIGKILL);
-	while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	cadre_unwatch_fd(t->c, r->fd);
-	close(r->fd);
-	if (show) {
-		buf_clear(&t->status_text);
-		if (WIFEXITED(status) && !WEXITSTATUS(status))
-			buf_add(&t->status_text, r->output.p, r->output.n);
-		tui_changed(t);
-	}
-	buf_release(&r->output);
-	free(r);
+	buf_release(&p->output);
+	free(p);
+}
+
+static void status_end(struct program *p, int status)
+{
+	struct tui *t = p->tui;
+
+	buf_clear(&t->status_text);
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		buf_append(&t->status_text, buf_str(&p->output));
+	tui_changed(t);
+	status_free(t);
 }
 
 void status_cancel(struct tui *t)
 {
-	if (t->status_run)
-		status_end(t, false);
-}
-
-static void on_output(struct cadre *c, int fd, void *data)
-{
-	struct tui *t = data;
-	char bytes[4096];
-	ssize_t n = read(fd, bytes, sizeof bytes);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (!t->status_run)
 		return;
-	if (n <= 0)
-		status_end(t, true);
-	else
-		buf_add(&t->status_run->output, bytes, MIN((size_t)n, STATUS_BYTES - t->status_run->output.n));
+	(void)program_wait(t->status_run, true);
+	status_free(t);
 }
 
 /* What the command reads: names and nesting as programs for other agents expect them */
@@ -104,13 +79,10 @@ void status_refresh(struct tui *t)
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf state = { 0 };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
 	const struct json *root;
 	size_t n = 0;
 	const char *setting = cadre_session_setting(t->session, "statusLine", &n);
-	int in[2] = { -1, -1 }, out[2];
-	pid_t pid;
+	int in[2];
 
 	if (!setting || t->lines || json_parse(&reader, setting, n, &root, NULL) < 0)
 		return;
@@ -118,35 +90,19 @@ void status_refresh(struct tui *t)
 	if (!command || !*command)
 		return;
 	status_cancel(t);
-	put_state(t, &state); /* smaller than a pipe holds: the write cannot wait */
-	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0) {
-		close(in[0]);
-		close(in[1]);
+	put_state(t, &state);
+	if (pipe2(in, O_CLOEXEC) < 0)
 		return;
-	}
+	/* smaller than a pipe holds: the write cannot wait */
 	bool written = write(in[1], state.p, state.n) == (ssize_t)state.n;
 	close(in[1]);
-	(void)fcntl(out[0], F_SETFL, O_NONBLOCK);
 	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, in[0], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
-	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-	int error = !written ? EIO : posix_spawn(&pid, argv[0], &files, &attributes, (char *const *)argv, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attributes);
+	t->status_run = xnew(struct program, .tui = t, .limit = STATUS_BYTES, .ended = status_end);
+	if (written && !program_start(t->status_run, argv, in[0], true))
+		tui_set_timer(t, TIMER_STATUS, STATUS_MS);
+	else
+		status_free(t);
 	close(in[0]);
-	close(out[1]);
-	if (error) {
-		close(out[0]);
-		return;
-	}
-	t->status_run = xcalloc(1, sizeof *t->status_run);
-	*t->status_run = (struct status_run){ .pid = pid, .fd = out[0] };
-	(void)cadre_watch_fd(t->c, out[0], 0, on_output, t);
-	tui_set_timer(t, TIMER_STATUS, STATUS_MS);
 }
 
 static unsigned apply_sgr(unsigned look, struct str parameters)

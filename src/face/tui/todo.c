@@ -25,14 +25,11 @@ void todo_release(struct tui *t)
 
 static struct todo *todo_add(struct tui *t, struct str id, struct str text)
 {
-	AUTO_BUF struct buf safe = { 0 };
-
 	if (t->todo_count == MOST_ITEMS)
 		return NULL;
-	render_line(&safe, text);
 	t->todos = xrealloc(t->todos, (t->todo_count + 1) * sizeof *t->todos);
 	struct todo *item = &t->todos[t->todo_count++];
-	*item = (struct todo){ .id = xstrndup(id.p, id.n), .text = buf_take(&safe, NULL) };
+	*item = (struct todo){ .id = xstrndup(id.p, id.n), .text = render_copy(text) };
 	return item;
 }
 
@@ -71,8 +68,7 @@ void todo_message(struct tui *t, const struct cadre_event *e)
 	    json_parse(&reader, frame, n, &root, NULL) < 0 || !json_str_is(json_get(root, "type"), "assistant"))
 		return;
 	const struct json *blocks = json_get(json_get(root, "message"), "content");
-	for (const struct json *b = json_is(blocks, JSON_ARRAY) ? json_first(blocks) : NULL; b;
-	     b = json_next(blocks, b)) {
+	for (const struct json *b = json_items(blocks); b; b = json_next(blocks, b)) {
 		const struct json *input = json_get(b, "input"), *list = json_get(input, "todos");
 		if (json_str_is(json_get(b, "name"), "TaskUpdate") && json_get(input, "status"))
 			todo_update(t, json_str(json_get(input, "taskId"), &a), json_get(input, "status"));

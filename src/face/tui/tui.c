@@ -32,14 +32,6 @@ enum {
 	READ_BYTES = 65536
 };
 
-int64_t tui_now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 static void arm_timers(struct tui *t)
 {
 	struct itimerspec when = { 0 };

@@ -236,26 +236,6 @@ void command_set(struct tui *t, const char *option, const char *value)
 	status_refresh(t);
 }
 
-static void choose_model(struct tui *t, const char *value)
-{
-	command_set(t, "model", value);
-}
-
-static void choose_fallback(struct tui *t, const char *value)
-{
-	command_set(t, "fallback-model", value);
-}
-
-static void choose_effort(struct tui *t, const char *value)
-{
-	command_set(t, "effort", value);
-}
-
-static void choose_mode(struct tui *t, const char *value)
-{
-	command_set(t, "permission-mode", value);
-}
-
 static void choose_style(struct tui *t, const char *value)
 {
 	if (show_store(t, "localSettings", "outputStyle", value))
@@ -272,26 +252,30 @@ static void choose_theme(struct tui *t, const char *value)
 static void run_choice(struct tui *t, const struct slash *slash, struct str rest)
 {
 	static const struct {
-		const char *name, *title;
+		const char *name, *title, *option; /* of the session; NULL: choose */
 		page_choose_fn *choose;
-	} kinds[] = { { "effort", "Effort . from the next request on", choose_effort },
-		      { "mode", "Permission mode", choose_mode },
-		      { "theme", "Theme", choose_theme },
-		      { "output-style", "", choose_style },
-		      { "model", "", choose_model } };
+	} kinds[] = { { "effort", "Effort . from the next request on", "effort", NULL },
+		      { "mode", "Permission mode", "permission-mode", NULL },
+		      { "theme", "Theme", NULL, choose_theme },
+		      { "output-style", "", NULL, choose_style },
+		      { "model", "", "model", NULL } };
 	size_t k = 0;
 
 	while (strcmp(kinds[k].name, slash->name) != 0)
 		k++;
 	if (rest.n) {
 		AUTO_FREE char *value = xstrndup(rest.p, rest.n);
-		kinds[k].choose(t, value);
-	} else if (kinds[k].choose == choose_model) {
-		show_models(t, choose_model);
+		if (kinds[k].option)
+			command_set(t, kinds[k].option, value);
+		else
+			kinds[k].choose(t, value);
+	} else if (!strcmp(slash->name, "model")) {
+		show_models(t, "model");
 	} else if (kinds[k].choose == choose_style) {
 		show_styles(t, choose_style);
 	} else {
 		struct page *p = page_open_list(t, kinds[k].title, kinds[k].choose);
+		p->option = kinds[k].option;
 		for (struct str words = str_from(slash->words); words.p;) {
 			struct str word = str_cut(&words, ' ');
 			page_add_item(p, word, word);
@@ -311,7 +295,7 @@ static void run_fallback(struct tui *t, const struct slash *slash, struct str re
 	if (rest.n)
 		command_set(t, "fallback-model", str_is(rest, "none") ? NULL : value);
 	else
-		show_models(t, choose_fallback);
+		show_models(t, "fallback-model");
 }
 
 static void run_plan(struct tui *t, const struct slash *slash, struct str rest)

@@ -24,18 +24,13 @@ static void choose_memory(struct tui *t, const char *path)
 
 static void list_memories(struct tui *t, const char *title, page_choose_fn *choose)
 {
-	const char *config = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
 	AUTO_BUF struct buf user = { 0 };
 	struct page *p = page_open_list(t, title, choose);
 
 	page_add_item(p, STR("CLAUDE.md"), STR("CLAUDE.md: this project, for everyone who works on it"));
 	page_add_item(p, STR("CLAUDE.local.md"), STR("CLAUDE.local.md: this project, for you"));
-	buf_addf(&user, "%s%s/CLAUDE.md",
-		 config && *config ? config
-		 : home            ? home
-				   : "",
-		 config && *config ? "" : "/.claude");
-	page_add_item(p, buf_str(&user), STR("your own memory: all projects"));
+	if (tui_config_path(&user, "CLAUDE.md"))
+		page_add_item(p, buf_str(&user), STR("your own memory: all projects"));
 }
 
 void command_remember(struct tui *t, struct str text)

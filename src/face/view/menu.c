@@ -44,13 +44,10 @@ static struct menu *menu_new(struct tui *t, int kind, size_t from)
 
 static void menu_add(struct menu *m, struct str text, const char *help)
 {
-	AUTO_BUF struct buf safe = { 0 };
-
 	if (m->count >= MOST_ITEMS)
 		return;
-	render_line(&safe, str_from(help));
 	m->items = xrealloc(m->items, (m->count + 1) * sizeof *m->items);
-	m->items[m->count++] = (struct item){ xstrndup(text.p, text.n), buf_take(&safe, NULL) };
+	m->items[m->count++] = (struct item){ xstrndup(text.p, text.n), render_copy(str_from(help)) };
 }
 
 /* All letters of the pattern in their order */

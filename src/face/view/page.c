@@ -21,14 +21,11 @@ void page_show(struct tui *t, struct page *p)
 
 struct page *page_open(struct tui *t, enum page_kind kind, const char *title)
 {
-	AUTO_BUF struct buf safe = { 0 };
-
 	page_close(t);
 	menu_close(t);
-	render_line(&safe, str_from(title));
 	struct page *p = xcalloc(1, sizeof *p);
 	p->kind = kind;
-	p->title = buf_take(&safe, NULL);
+	p->title = render_copy(str_from(title));
 	p->screen.colour = t->region.colour;
 	page_show(t, p);
 	return p;
@@ -114,11 +111,8 @@ struct page *page_open_list(struct tui *t, const char *title, page_choose_fn *ch
 
 void page_add_item(struct page *p, struct str id, struct str foreign)
 {
-	AUTO_BUF struct buf safe = { 0 };
-
-	render_line(&safe, foreign);
 	p->items = xrealloc(p->items, (p->count + 1) * sizeof *p->items);
-	p->items[p->count++] = (struct page_item){ xstrndup(id.p, id.n), buf_take(&safe, NULL) };
+	p->items[p->count++] = (struct page_item){ xstrndup(id.p, id.n), render_copy(foreign) };
 }
 
 void tui_copy(struct tui *t, struct str text)
@@ -140,12 +134,9 @@ static void wrap_text(struct page *p, unsigned columns)
 		return;
 	p->wrapped = columns;
 	p->line_count = 0;
+	free(TAKE(p->lines));
 	for (size_t from = 0; from < s.n; from = next) {
-		if (p->line_count == cap) {
-			cap = cap ? cap * 2 : 256;
-			p->lines = xrealloc(p->lines, cap * sizeof *p->lines);
-		}
-		p->lines[p->line_count++] = from;
+		*xpush(p->lines, p->line_count, cap) = from;
 		(void)cells_wrap(s, from, columns, &next);
 	}
 }
@@ -322,16 +313,17 @@ static void find_next(struct page *p, bool up)
 	}
 }
 
-static void choose(struct tui *t, struct page *p)
+void page_choose(struct tui *t, size_t item)
 {
-	size_t i = item_selected(p);
+	AUTO_FREE char *id = xstrdup(t->page->items[item].id);
+	page_choose_fn *choose = t->page->choose;
+	const char *option = t->page->option;
 
-	if (i == SIZE_MAX)
-		return;
-	AUTO_FREE char *id = xstrdup(p->items[i].id);
-	page_choose_fn *fn = p->choose;
 	page_close(t);
-	fn(t, id);
+	if (option)
+		command_set(t, option, id);
+	else
+		choose(t, id);
 }
 
 /* Letters of the line at the bottom */
@@ -345,7 +337,8 @@ static void line_key(struct tui *t, struct page *p, const struct key *key, struc
 	} else if (key->code == KEY_ENTER && p->writing) {
 		roster_send(t, p);
 	} else if (key->code == KEY_ENTER && p->kind == PAGE_LIST) {
-		choose(t, p);
+		if (item_selected(p) != SIZE_MAX)
+			page_choose(t, item_selected(p));
 	} else if (key->code == KEY_ENTER) {
 		p->filtering = false;
 		if (p->kind == PAGE_TEXT && p->filter.n)

@@ -99,8 +99,7 @@ static void add_block(struct past *p, bool of_user, const struct json *b, struct
 		bool failed = json_bool(json_get(b, "is_error"));
 		if (json_is(content, JSON_STRING))
 			add_result(p, json_str(content, a), failed);
-		for (const struct json *c = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; c;
-		     c = json_next(content, c))
+		for (const struct json *c = json_items(content); c; c = json_next(content, c))
 			add_result(p, json_get(c, "text") ? json_str(json_get(c, "text"), a) : STR("(not text)"),
 				   failed);
 	}
@@ -133,8 +132,7 @@ static void add_line(struct past *p, struct str line)
 	bool of_user = json_str_is(type, "user");
 	if (json_is(content, JSON_STRING))
 		add_block(p, of_user, content, &a);
-	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
-	     b = json_next(content, b))
+	for (const struct json *b = json_items(content); b; b = json_next(content, b))
 		add_block(p, of_user, b, &a);
 }
 

@@ -57,12 +57,10 @@ static int by_figure(const void *a, const void *b, void *data)
 
 static struct roster_row *add_row(struct page *p, const struct agent_row *r)
 {
-	if (p->row_count == p->row_cap) {
-		p->row_cap = p->row_cap ? p->row_cap * 2 : 64;
-		p->rows = xrealloc(p->rows, p->row_cap * sizeof *p->rows);
-	}
-	p->rows[p->row_count] = (struct roster_row){ .agent = r };
-	return &p->rows[p->row_count++];
+	struct roster_row *row = xpush(p->rows, p->row_count, p->row_cap);
+
+	*row = (struct roster_row){ .agent = r };
+	return row;
 }
 
 static bool is_shown(const struct page *p, const struct agent_row *r)

@@ -7,6 +7,7 @@
 #include <cadre_command.h>
 #include "face/cli/view.h"
 #include "face/tui/state.h"
+#include "lib/base/id.h"
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
 
@@ -26,11 +27,6 @@ static const struct json *show_request(struct tui *t, struct json_reader *reader
 		root = NULL;
 	return root;
 }
-
-#define EACH(name, list)                                                               \
-	const struct json *name = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; \
-	name;                                                                          \
-	name = json_next(list, name)
 
 void show_pair(struct tui *t, struct buf *out, struct str left, unsigned indent, struct str right)
 {
@@ -77,7 +73,7 @@ void show_context(struct tui *t)
 	styled_addf(&s, LOOK_BOLD, "%s tokens (%lld%%), ", b.p, (long long)(most ? used * 100 / most : 0));
 	styled_add_line(&s, LOOK_BOLD, str_from(cadre_session_model(t->session)));
 	const struct json *kinds = json_get(root, "categories");
-	for (EACH(kind, kinds)) {
+	for (const struct json *kind = json_items(kinds); kind; kind = json_next(kinds, kind)) {
 		unsigned look = looks[MIN(i, COUNT_OF(looks) - 1)];
 		bool free_space = json_str_is(json_get(kind, "name"), "Free space");
 		tokens = 0;
@@ -149,7 +145,7 @@ void show_usage(struct tui *t)
 	feed_styled(t, &s);
 }
 
-void show_models(struct tui *t, page_choose_fn *choose)
+void show_models(struct tui *t, const char *option)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
@@ -159,8 +155,9 @@ void show_models(struct tui *t, page_choose_fn *choose)
 	if (!root)
 		return;
 	struct page *p =
-		page_open_list(t, "Model . from the next request on . dollars for a million tokens, window", choose);
-	for (EACH(m, list)) {
+		page_open_list(t, "Model . from the next request on . dollars for a million tokens, window", NULL);
+	p->option = option;
+	for (const struct json *m = json_items(list); m; m = json_next(list, m)) {
 		const char *value = json_cstr(json_get(m, "value"), &a),
 			   *id = json_cstr(json_get(m, "resolvedModel"), &a);
 		const char *what = json_cstr(json_get(m, "description"), &a);
@@ -192,7 +189,7 @@ void show_servers(struct tui *t)
 
 	if (!root)
 		return;
-	for (EACH(m, list)) {
+	for (const struct json *m = json_items(list); m; m = json_next(list, m)) {
 		const struct json *status = json_get(m, "status"), *tools = json_get(m, "tools"),
 				  *info = json_get(m, "error");
 		bool good = json_str_is(status, "connected"), bad = json_str_is(status, "failed");
@@ -229,7 +226,7 @@ void show_hooks(struct tui *t)
 
 	if (!root)
 		return;
-	for (EACH(h, list)) {
+	for (const struct json *h = json_items(list); h; h = json_next(list, h)) {
 		struct str matcher = json_str(json_get(h, "matcher"), &a);
 		styled_add_foreign(&s, LOOK_BOLD, json_str(json_get(h, "event"), &a), true);
 		if (matcher.n) {
@@ -257,7 +254,7 @@ void show_styles(struct tui *t, page_choose_fn *choose)
 	if (!root)
 		return;
 	struct page *p = page_open_list(t, "Output style", choose);
-	for (EACH(m, list)) {
+	for (const struct json *m = json_items(list); m; m = json_next(list, m)) {
 		struct str name = json_str(m, &a);
 		AUTO_BUF struct buf b = { 0 };
 		buf_addf(&b, STR_FMT "%s", STR_ARG(name), str_eq(name, now) ? " (now)" : "");
@@ -302,13 +299,13 @@ void show_read_mentions(struct tui *t)
 			  *agents = json_get(root, "agents"), *resources = json_get(root, "resources");
 
 	show_drop_names(&t->mentions);
-	for (EACH(k, agents)) {
+	for (const struct json *k = json_items(agents); k; k = json_next(agents, k)) {
 		AUTO_BUF struct buf name = { 0 };
 		const char *help = json_cstr(json_get(k, "description"), &a);
 		buf_addf(&name, "agent-%s", json_cstr(json_get(k, "name"), &a));
 		free(map_set(&t->mentions, buf_str(&name), xstrdup(help)));
 	}
-	for (EACH(k, resources)) {
+	for (const struct json *k = json_items(resources); k; k = json_next(resources, k)) {
 		AUTO_BUF struct buf name = { 0 }, help = { 0 };
 		struct str more = json_str(json_get(k, "description"), &a);
 		buf_addf(&name, "%s:%s", json_cstr(json_get(k, "server"), &a), json_cstr(json_get(k, "uri"), &a));
@@ -327,7 +324,7 @@ void show_read_skills(struct tui *t)
 			  *list = json_get(root, "skills");
 
 	show_drop_names(&t->skills);
-	for (EACH(k, list)) {
+	for (const struct json *k = json_items(list); k; k = json_next(list, k)) {
 		const char *help = json_cstr(json_get(k, "description"), &a);
 		struct str name = json_str(json_get(k, "name"), &a);
 		size_t own = 0;
@@ -378,7 +375,7 @@ void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out)
 	styled_add(&s, LOOK_PLAIN, STR("\n"));
 	AUTO_FREE char *cwd = getcwd(NULL, 0);
 	size_t above = cwd ? strlen(cwd) : 0;
-	for (EACH(f, files)) {
+	for (const struct json *f = json_items(files); f; f = json_next(files, f)) {
 		struct str path = json_str(f, &a);
 		if (above && path.n > above && !memcmp(path.p, cwd, above) && path.p[above] == '/')
 			path = (struct str){ path.p + above + 1, path.n - above - 1 };
@@ -409,12 +406,12 @@ static const struct json *show_command(struct tui *t, struct json_reader *reader
 
 void show_age(struct buf *out, struct str iso)
 {
-	struct tm when = { 0 };
 	AUTO_FREE char *text = xstrndup(iso.p, iso.n);
+	int64_t then_ms;
 
-	if (!strptime(text, "%Y-%m-%dT%H:%M:%S", &when))
+	if (!id_parse_time(text, &then_ms))
 		return;
-	int64_t seconds = MAX((int64_t)(time(NULL) - timegm(&when)), (int64_t)0), days = seconds / 86400;
+	int64_t seconds = MAX((id_wall_ms() - then_ms) / 1000, (int64_t)0), days = seconds / 86400;
 	if (days > 1)
 		buf_addf(out, "%lld days", (long long)days);
 	else
@@ -442,7 +439,7 @@ bool show_sessions(struct tui *t, page_choose_fn *choose)
 	const struct json *list = show_command(t, &reader, &report, words, COUNT_OF(words));
 	struct page *p = NULL;
 
-	for (EACH(e, list)) {
+	for (const struct json *e = json_items(list); e; e = json_next(list, e)) {
 		AUTO_BUF struct buf id = { 0 }, text = { 0 };
 		struct str title = json_str(json_get(e, "title"), &a),
 			   prompt = json_str(json_get(e, "firstPrompt"), &a);
@@ -480,9 +477,9 @@ static void on_tasks(struct tui *t, struct str output, bool ok)
 	if (!ok || json_parse(&reader, output.p, output.n, &root, NULL) < 0)
 		return;
 	const struct json *sessions = json_get(root, "sessions");
-	for (EACH(one, sessions)) {
+	for (const struct json *one = json_items(sessions); one; one = json_next(sessions, one)) {
 		const struct json *tasks = json_get(one, "tasks");
-		for (EACH(k, tasks)) {
+		for (const struct json *k = json_items(tasks); k; k = json_next(tasks, k)) {
 			if (!json_str_is(json_get(k, "state"), "interrupted") ||
 			    json_str(json_get(k, "parentAgentId"), &a).n)
 				continue;

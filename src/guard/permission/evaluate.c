@@ -26,12 +26,6 @@ bool eval_decide(struct evaluation *ev, enum permission_decision decision, enum 
 	return true;
 }
 
-/* What widens must be managed if the managed settings say so: rules of the command line, of answers, skills and agents are none. */
-static bool is_barred(const struct rule_walk *w)
-{
-	return w->list == RULE_ALLOW && w->set != w->owner->rules && permission_main(w->owner)->managed_only;
-}
-
 bool rule_walk_next(struct rule_walk *w)
 {
 	while (w->owner) {
@@ -51,7 +45,11 @@ bool rule_walk_next(struct rule_walk *w)
 			w->owner = w->list == RULE_ALLOW && w->owner->replaces_allow ? NULL : w->owner->parent;
 			w->stage = WALK_OWN;
 		}
-		if (w->set && !is_barred(w))
+		/* What widens must be managed if the managed settings say so: rules of the command line, of answers, skills and
+		 * agents are none. */
+		bool barred = w->set && w->list == RULE_ALLOW && w->set != w->owner->rules &&
+			      permission_main(w->owner)->managed_only;
+		if (w->set && !barred)
 			return true;
 	}
 	return false;

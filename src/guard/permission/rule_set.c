@@ -40,11 +40,7 @@ void rule_set_unref(struct rule_set *s)
 
 static void row_add(struct rule_row *row, const struct rule *r)
 {
-	if (row->count == row->cap) {
-		row->cap = row->cap ? row->cap * 2 : 4;
-		row->list = xrealloc(row->list, row->cap * sizeof *row->list);
-	}
-	row->list[row->count++] = r;
+	*xpush(row->list, row->count, row->cap) = r;
 }
 
 /* The row itself is in the arena, its list is not. */

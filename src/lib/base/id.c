@@ -83,6 +83,20 @@ void id_iso_time(int64_t unix_ms, char out[ISO_TIME_LEN + 1])
 	snprintf(out + n, ISO_TIME_LEN + 1 - n, ".%03dZ", (int)(unix_ms % 1000));
 }
 
+bool id_parse_time(const char *text, int64_t *ret_ms)
+{
+	struct tm tm = { 0 };
+	const char *end = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+
+	if (!end)
+		return false;
+	*ret_ms = (int64_t)timegm(&tm) * 1000;
+	if (*end == '.')
+		for (int64_t unit = 100; unit && *++end >= '0' && *end <= '9'; unit /= 10)
+			*ret_ms += unit * (*end - '0');
+	return true;
+}
+
 uint64_t clock_ms(clockid_t clock)
 {
 	struct timespec ts;

@@ -24,6 +24,7 @@ static inline bool id_is_agent(struct str s)
 uint64_t id_random_u64(void);
 
 void id_iso_time(int64_t unix_ms, char out[ISO_TIME_LEN + 1]); /* 2026-11-15T20:21:00.123Z */
+bool id_parse_time(const char *text, int64_t *ret_ms); /* reads the same, also without milliseconds; NULL is none */
 uint64_t clock_ms(clockid_t clock);
 static inline int64_t id_wall_ms(void)
 {

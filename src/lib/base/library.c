@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * library.c - loading on demand. */
+ * library.c - libraries that are loaded on demand, and programs that may be there. */
 #include "lib/base/library.h"
 #include <dlfcn.h>
-#include "lib/base/base.h"
+#include "lib/base/buf.h"
 
 int library_load(const struct library *library, void *functions, struct err *err)
 {
@@ -23,4 +23,16 @@ int library_load(const struct library *library, void *functions, struct err *err
 		memcpy((char *)functions + offset, &address, sizeof address);
 	}
 	return 0;
+}
+
+bool program_find(const char *path, const char *name, struct buf *ret_file)
+{
+	for (struct str rest = str_from(path); rest.p;) {
+		struct str dir = str_cut(&rest, ':');
+		buf_clear(ret_file);
+		buf_addf(ret_file, STR_FMT "/%s", STR_ARG(dir), name);
+		if (dir.n && access(ret_file->p, X_OK) == 0)
+			return true;
+	}
+	return false;
 }

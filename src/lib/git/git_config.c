@@ -129,14 +129,6 @@ static const char *common_dir(struct arena *a, const char *dir)
 	return path_join(a, dir, arena_str(a, str_trim(buf_str(&text))).p);
 }
 
-/* As git decides it: HEAD, and the rest here or where commondir says. */
-static bool looks_bare(struct arena *a, const char *dir)
-{
-	const char *common = file_exists(path_join(a, dir, "HEAD")) ? common_dir(a, dir) : NULL;
-
-	return common && file_exists(path_join(a, common, "objects")) && file_exists(path_join(a, common, "refs"));
-}
-
 /* All worktrees of a repository are one: the main checkout. */
 static const char *main_root(struct arena *a, const char *dir)
 {
@@ -154,7 +146,9 @@ const char *git_config_runs(struct arena *a, const char *cwd, const char *root, 
 	for (char *dir = arena_strdup(a, cwd); *dir;) {
 		if (top && !strcmp(dir, top))
 			break;
-		if (looks_bare(a, dir))
+		/* As git decides it: HEAD, and the rest here or where commondir says. */
+		const char *store = file_exists(path_join(a, dir, "HEAD")) ? common_dir(a, dir) : NULL;
+		if (store && file_exists(path_join(a, store, "objects")) && file_exists(path_join(a, store, "refs")))
 			return arena_printf(a, "%s looks like a repository of git", dir);
 		*strrchr(dir, '/') = '\0';
 	}

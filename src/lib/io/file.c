@@ -299,21 +299,16 @@ int file_make_dirs(const char *path, unsigned mode, struct err *err)
 	return make_dir(part, mode) ? 0 : err_set(err, ERR_IO, "cannot make the directory %s: %m", part);
 }
 
-/* Made if it is missing. false: it is a link, belongs to another user, or others can write in it. */
-static bool dir_is_private(const char *path)
-{
-	struct stat st;
-
-	if (lstat(path, &st) < 0 && (file_make_dirs(path, 0700, NULL) < 0 || lstat(path, &st) < 0))
-		return false;
-	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
-}
-
 char *path_temporary(struct arena *a, const char *temp, const char *config_dir)
 {
 	char *usual = arena_printf(a, "%s/claude-%u", temp && temp[0] ? temp : "/tmp", (unsigned)getuid());
+	struct stat st;
 
-	return dir_is_private(usual) ? usual : arena_printf(a, "%s/tmp", config_dir);
+	/* Not if it is a link, belongs to another user, or others can write in it; it is made if it is missing. */
+	bool there = lstat(usual, &st) == 0 || (file_make_dirs(usual, 0700, NULL) == 0 && lstat(usual, &st) == 0);
+	if (there && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022))
+		return usual;
+	return arena_printf(a, "%s/tmp", config_dir);
 }
 
 int file_make_parents_mode(const char *path, unsigned mode, struct err *err)

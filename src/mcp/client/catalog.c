@@ -64,7 +64,7 @@ static void require_all(struct flat_schema *f, const struct json *schema)
 {
 	const struct json *list = json_get(schema, "required");
 
-	for (const struct json *v = json_first(list); json_is(list, JSON_ARRAY) && v; v = json_next(list, v))
+	for (const struct json *v = json_items(list); v; v = json_next(list, v))
 		map_set(&f->required, json_str(v, f->arena), f);
 }
 

@@ -9,6 +9,7 @@
 #include "product/command/command.h"
 #include "product/observe/control.h"
 #include "product/command/tasks.h"
+#include "lib/base/id.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 
@@ -58,13 +59,13 @@ static void add_cut(struct buf *out, struct str text, size_t limit, unsigned lin
 static void line_time(const struct json *root, bool whole, char out[TIME_SIZE])
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *text = json_cstr(json_get(root, "timestamp"), &a);
-	struct tm tm = { 0 };
+	int64_t ms;
+	struct tm tm;
 
 	out[0] = '\0';
-	if (!text || !strptime(text, "%Y-%m-%dT%H:%M:%S", &tm))
+	if (!id_parse_time(json_cstr(json_get(root, "timestamp"), &a), &ms))
 		return;
-	time_t at = timegm(&tm);
+	time_t at = (time_t)(ms / 1000);
 	if (localtime_r(&at, &tm))
 		(void)strftime(out, TIME_SIZE, whole ? "  %Y-%m-%d %H:%M:%S" : "%H:%M:%S ", &tm);
 }

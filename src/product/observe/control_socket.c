@@ -204,20 +204,12 @@ void control_server_close(struct control_server *s)
 	uv_close((uv_handle_t *)&s->pipe, on_server_closed);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static int wait_until_ready(int fd, short event, int64_t until_ms, struct err *err)
 {
 	struct pollfd p = { .fd = fd, .events = event };
 
 	for (;;) {
-		int64_t left_ms = until_ms - now_ms();
+		int64_t left_ms = until_ms - (int64_t)clock_ms(CLOCK_MONOTONIC);
 		int n = left_ms > 0 ? poll(&p, 1, (int)left_ms) : 0;
 		if (n > 0)
 			return 0;
@@ -266,11 +258,11 @@ static int read_line(int fd, int64_t until_ms, struct buf *answer, struct err *e
 
 int control_ask(const char *path, struct str request, int timeout_ms, struct buf *answer, struct err *err)
 {
-	int64_t until_ms = now_ms() + timeout_ms;
+	int64_t until_ms = (int64_t)clock_ms(CLOCK_MONOTONIC) + timeout_ms;
 	AUTO_CLOSE int fd = control_connect(path, err);
 
 	while (fd == -ERR_BUSY) { /* it has its greatest number of clients */
-		if (now_ms() + BUSY_PAUSE_MS >= until_ms)
+		if ((int64_t)clock_ms(CLOCK_MONOTONIC) + BUSY_PAUSE_MS >= until_ms)
 			return err_set(err, ERR_TIMEOUT, "the session did not answer in time");
 		(void)poll(NULL, 0, BUSY_PAUSE_MS);
 		fd = control_connect(path, err);

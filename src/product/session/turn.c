@@ -89,7 +89,7 @@ static void on_children_late(struct timer *timer)
 	struct cadre_session *s = CONTAINER_OF(timer, struct cadre_session, children_wait);
 
 	s->gave_up = true;
-	agent_tree_end(&s->tree, true);
+	agent_tree_suspend(&s->tree);
 	session_kick(s);
 }
 
@@ -479,7 +479,7 @@ static void on_kick(struct kick *kick)
 	if (s->closing && !s->closing_begun) {
 		s->closing_begun = true;
 		s->turn.interrupted = turn_is_running(&s->turn);
-		agent_tree_end(&s->tree, true);
+		agent_tree_suspend(&s->tree);
 		agent_tree_cancel_async_hooks(&s->tree);
 		session_cancel_server_calls(s);
 	}
