@@ -127,9 +127,9 @@ static void on_catalog(struct mcp_client *c, void *data)
 	mcp_catalog_unref(mcp_client_catalog(c));
 }
 
-static void on_elicitation(void *data, const struct mcp_server *server, struct mcp_elicitation *e)
+static void on_elicitation(void *data, const struct mcp_client *client, struct mcp_elicitation *e)
 {
-	(void)data, (void)server;
+	(void)data, (void)client;
 	if (!str_starts(e->message, STR("later"))) /* such a one ends with what it belongs to */
 		mcp_elicitation_answer(e, str_starts(e->message, STR("no")) ? "decline" : "accept", STR("{\"a\":1}"));
 }

@@ -67,7 +67,8 @@ CADRE_API void cadre_free(struct cadre *c);                    /* closes what is
 CADRE_API const char *cadre_version(void);
 #define CADRE_PROTOCOL_VERSION "2.1.325" /* of the stream-json that a wire speaks: what agent SDKs ask for */
 
-/* Options hold for sessions opened afterwards. Names are those of the command line without the dashes:
+/* Options hold for sessions opened afterwards. Settings, hooks, MCP servers and trust are those of the folder and options that a
+ * session was opened with; agents, skills, plugins and the model endpoint those of the first session. Names are those of the command line without the dashes:
  *   agent (that the session runs as), model, fallback-model (comma list), effort (low | medium | high | xhigh | max),
  *   thinking (adaptive | disabled), thinking-display (summarized | omitted), max-thinking-tokens, betas (comma list),
  *   provider (anthropic, bedrock, vertex, openai, ...: docs/models.md), max-turns, max-budget-usd (of all agents together), allow-unknown-price (""), allow-cut-prompt (""), base-url (of the provider), task-budget (tokens,

@@ -146,7 +146,7 @@ static void agent_open_env(struct agent *a)
 	if (t->session_dir)
 		a->env.todo_file = arena_printf(&a->arena, "%s/todos/%s-agent-%s.json", t->config_dir, t->session_id,
 						a->parent ? a->who.id : t->session_id);
-	a->env.envp = t->services->policy.envp;
+	a->env.envp = t->policy->envp;
 	a->env.env_dir = t->env_dir;
 	a->env.no_shell = t->no_shell;
 	a->env.settings = &t->tool_settings;

@@ -244,7 +244,7 @@ static void write_guide(struct buf *out, const struct agent *a)
 	for (size_t i = 0; i < plugin_count; i++)
 		plugins[i] = sv->plugins->enabled[i]->name;
 	guide_prompt(out, a->definition, sv->registry,
-		     &(struct guide_facts){ .settings_files = settings_files(sv->policy.settings, &arena),
+		     &(struct guide_facts){ .settings_files = settings_files(a->tree->policy->settings, &arena),
 					    .mcp_servers = servers,
 					    .skills = names,
 					    .plugins = plugins });
@@ -360,7 +360,7 @@ static enum cache_marks cache_marks(const struct agent *a)
 {
 	static const char *const families[] = { "opus", "sonnet", "haiku", "fable" };
 	const struct services *sv = a->tree->services;
-	const struct settings *settings = sv->policy.settings;
+	const struct settings *settings = a->tree->policy->settings;
 	char name[64] = "DISABLE_PROMPT_CACHING";
 	const char *value = services_getenv(sv, settings, ENV_SAFE, name);
 

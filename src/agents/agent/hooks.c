@@ -48,7 +48,7 @@ enum { SET_COUNT = 2 + MOST_SKILL_HOOKS };
 
 static void find_sets(const struct agent *a, struct hook_set *sets[SET_COUNT])
 {
-	sets[0] = a->tree->services->policy.hooks;
+	sets[0] = a->tree->policy->hooks;
 	sets[1] = a->hooks;
 	for (size_t i = 0; i < MOST_SKILL_HOOKS; i++)
 		sets[2 + i] = a->tree->skill_hooks[i].set;
@@ -70,7 +70,7 @@ struct hook_batch *agent_run_hooks(struct agent *a, struct hook_event_spec *spec
 	AUTO_ARENA struct arena arena = { 0 };
 	const struct agent_tree *t = a->tree;
 	struct hook_set *sets[SET_COUNT];
-	const char *const *envp = t->services->policy.own_envp;
+	const char *const *envp = t->policy->own_envp;
 	if (a->env.own && envp) {
 		size_t n = str_count(envp), more = str_count(a->env.own);
 		const char **both = arena_alloc(&arena, (n + more + 1) * sizeof *both);
@@ -88,6 +88,7 @@ struct hook_batch *agent_run_hooks(struct agent *a, struct hook_event_spec *spec
 		.project_dir = t->project_dir,
 		.envp = envp,
 		.results_dir = t->results_dir,
+		.cage = t->cage,
 		.env_file = env_file_begin(t, spec->event, &arena),
 	};
 
@@ -252,7 +253,7 @@ int agent_step_hooks(struct agent *a, struct err *err)
 	a->hooks = hook_set_parse(
 		&(struct hook_source){
 			.layer = HOOK_FROM_AGENT, .file = d->file, .trusted = trusted, .of_subagent = a->parent },
-		str_from(d->hooks), &t->services->policy.hook_policy, &problems);
+		str_from(d->hooks), &t->policy->hook_policy, &problems);
 	for (size_t i = 0; i < problems.count; i++) {
 		if (trusted && problems.list[i].level == DIAGNOSTIC_ERROR)
 			return err_set(err, ERR_USAGE, "%s; the agent does not start without it",

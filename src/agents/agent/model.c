@@ -28,7 +28,7 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 {
 	struct agent_tree *t = a->tree;
 	struct services *sv = t->services;
-	const struct settings *settings = sv->policy.settings;
+	const struct settings *settings = t->policy->settings;
 	struct endpoint *endpoint;
 	const char *model, *plans, *plan_model = NULL;
 
@@ -97,7 +97,7 @@ static int find_fallbacks(struct agent_tree *t, struct err *err)
 {
 	const char *option = t->services->options.fallback_model;
 	struct settings_origin at = { 0 };
-	const struct json *setting = settings_get(t->services->policy.settings, "fallbackModel", &at);
+	const struct json *setting = settings_get(t->policy->settings, "fallbackModel", &at);
 	struct arena *arena = t->arena;
 
 	if (option && option[0])

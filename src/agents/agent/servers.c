@@ -2,16 +2,113 @@
  * servers.c - which servers an agent has, and what it waits for. */
 #include "agents/agent/servers.h"
 #include "agents/profile/roster.h"
+#include "guard/sandbox/sandbox.h"
 #include "mcp/client/pool.h"
 #include "mcp/servers/config.h"
 
 enum { DEFAULT_WAIT_MS = 30000 };
 
+/* As the settings and directories of the session are now; texts are in the arena. */
+static struct mcp_env make_env(const struct agent_tree *t, struct arena *a)
+{
+	const struct sandbox_policy *p = t->cage ? sandbox_get_policy(t->cage) : NULL;
+	struct mcp_env env = t->services->server_env;
+	const char *const *dirs = t->main.env.dirs;
+	size_t n = str_count(dirs);
+	const char **roots = arena_calloc(a, (n + 1) * sizeof *roots);
+
+	for (size_t i = 0; i < n; i++)
+		roots[i] = arena_printf(a, "file://%s", dirs[i]);
+	env.envp = t->policy->envp;
+	env.cwd = t->main.cwd;
+	env.project_dir = t->project_dir;
+	env.session_id = t->session_id;
+	env.roots = roots;
+	env.held = p && p->servers != CAGE_OFF;
+	env.cage = env.held ? t->cage : NULL;
+	return env;
+}
+
+static bool same_texts(const char *const *a, const char *const *b)
+{
+	while (*a && *b && !strcmp(*a, *b))
+		a++, b++;
+	return !*a && !*b;
+}
+
+/* A program that is held is under the rules of one session, so no other one uses it. Those that are free are shared by sessions that
+ * would start the same: in one folder, with the same variables and directories. */
+static void take_env(struct agent_tree *t)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct mcp_env env = make_env(t, &a);
+
+	t->server_env = NULL;
+	for (const struct agent_tree *other = t->services->trees; other && !env.held; other = other->next) {
+		struct mcp_env *e = other->server_env;
+		if (e && !e->held && !strcmp(e->cwd, env.cwd) && !strcmp(e->project_dir, env.project_dir) &&
+		    same_texts(e->roots, env.roots) && same_texts(e->envp, env.envp)) {
+			t->server_env = mcp_env_ref(e);
+			return;
+		}
+	}
+	t->server_env = mcp_env_new(&env);
+}
+
+void servers_close(struct agent_tree *t)
+{
+	struct mcp_env *env = TAKE(t->server_env);
+
+	if (env && env->held)
+		env->cage = NULL;
+	mcp_env_unref(env);
+}
+
+bool servers_use_policy(struct agent_tree *t)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct mcp_env now, *old = t->server_env;
+
+	if (!old)
+		return false;
+	now = make_env(t, &a);
+	if (old->held == now.held) {
+		now.roots = old->roots;
+		now.session_id = old->session_id;
+		mcp_env_set(old, &now);
+		return false;
+	}
+	mcp_env_ref(old);
+	servers_close(t);
+	take_env(t);
+	for (struct agent *each = &t->main; each; each = each == &t->main ? t->alive : each->next)
+		if (each->servers)
+			mcp_selection_move(each->servers, t->server_env);
+	mcp_env_unref(old);
+	return true;
+}
+
+void servers_use_directories(struct agent_tree *t)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (!t->server_env)
+		return;
+	for (const struct agent_tree *other = t->services->trees; other; other = other->next)
+		if (other != t && other->server_env == t->server_env)
+			return; /* the server knows those that all of them have */
+	struct mcp_env env = make_env(t, &a);
+	mcp_env_set(t->server_env, &env);
+	mcp_pool_roots_changed(t->services->server_pool, t->server_env);
+}
+
 struct mcp_selection *agent_own_servers(struct agent *a)
 {
 	if (a->servers)
 		return a->servers;
-	a->servers = mcp_selection_new(a->tree->services->server_pool);
+	if (!a->tree->server_env)
+		take_env(a->tree);
+	a->servers = mcp_selection_new(a->tree->services->server_pool, a->tree->server_env);
 	if (!a->parent) {
 		a->env.servers = a->servers;
 		mcp_selection_on_change(a->servers, a->tree->on_servers, a->tree->data);
@@ -37,7 +134,7 @@ static void join_inline(struct agent *a, struct json_member m)
 		return;
 	}
 	buf_add(&a->notes, notes.p, notes.n);
-	const struct mcp_config *config = a->tree->services->mcp_config;
+	const struct mcp_config *config = a->tree->policy->mcp_config;
 	if (config && mcp_config_admit(config, server, &err) < 0)
 		buf_addf(&a->notes, "mcpServers: %s\n", err.text);
 	else
@@ -118,11 +215,12 @@ int agent_join_servers(struct agent *a, struct err *err)
 {
 	const struct services *sv = a->tree->services;
 	const struct agent_definition *d = a->definition;
+	const struct mcp_config *config = a->tree->policy->mcp_config;
 
 	if (!a->parent) { /* it has the configured ones and those of the host; its first turn waits for them */
-		for (size_t i = 0; sv->mcp_config && i < sv->mcp_config->count; i++)
-			if (sv->mcp_config->items[i].standing == MCP_COUNTS)
-				mcp_selection_join(agent_own_servers(a), sv->mcp_config->items[i].server);
+		for (size_t i = 0; config && i < config->count; i++)
+			if (config->items[i].standing == MCP_COUNTS)
+				mcp_selection_join(agent_own_servers(a), config->items[i].server);
 		for (struct host_server *h = sv->host_servers; h; h = h->next)
 			mcp_selection_join(agent_own_servers(a), h->server);
 		if (d && d->mcp_servers) {

@@ -5,7 +5,11 @@
 #include "agents/agent/tree.h"
 
 struct mcp_selection *agent_own_servers(struct agent *a); /* that it joins itself; made if it has none */
-uint64_t servers_wait_ms(const struct services *sv);      /* how long an agent waits for its servers */
+/* Of a session: settings have changed (true: other servers are being started); its directories have; it is over. */
+bool servers_use_policy(struct agent_tree *t);
+void servers_use_directories(struct agent_tree *t);
+void servers_close(struct agent_tree *t);
+uint64_t servers_wait_ms(const struct services *sv); /* how long an agent waits for its servers */
 
 /* Steps of a child's life. A child that may use a server waits until it is up, or cannot be. */
 int agent_join_servers(struct agent *a, struct err *err);

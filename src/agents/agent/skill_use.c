@@ -158,7 +158,7 @@ static void register_skill_hooks(struct agent *a, const struct skill *s)
 								     .plugin_root = s->plugin_root,
 								     .plugin_data = s->plugin_data,
 								     .trusted = trusted },
-					      str_from(s->hooks), &t->services->policy.hook_policy, &problems);
+					      str_from(s->hooks), &t->policy->hook_policy, &problems);
 	for (size_t i = 0; i < problems.count; i++)
 		emit_problem(a, s->file, problems.list[i].message);
 	if (!trusted)

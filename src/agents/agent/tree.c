@@ -22,6 +22,8 @@ static void on_tasks_timer(struct timer *timer)
 void agent_tree_open(struct agent_tree *t)
 {
 	t->records_end = &t->records;
+	if (!t->policy)
+		t->policy = &t->services->policy;
 	t->tasks_timer.fire = on_tasks_timer;
 	slot_pool_init(&t->slots, t->services->loop, t->limits.alive);
 	agent_init(&t->main, t, NULL);
@@ -134,27 +136,29 @@ struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_na
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind)
 {
 	return (source == SOURCE_USER || source == SOURCE_PROJECT || source == SOURCE_FLAG) &&
-	       policy_plugins_only(t->services->policy.settings, kind);
+	       policy_plugins_only(t->policy->settings, kind);
 }
 
 bool agent_tree_believes(const struct agent_tree *t, const struct definition *d)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct options *o = &t->services->options;
+	AUTO_TRUST struct trust trust = { 0 };
+	const char *state_file;
 
 	if (d->source != SOURCE_PROJECT || !t->switches.trusted)
 		return d->source != SOURCE_PROJECT;
-	for (size_t i = 0; i < o->add_dir_count && !path_is_inside(d->file, t->project_dir); i++) {
-		const char *dir = path_absolute(&a, t->main.cwd, str_from(o->add_dirs[i]));
-		if (path_is_inside(d->file, dir)) {
-			AUTO_TRUST struct trust trust = { 0 };
-			const char *state_file;
+	if (path_is_inside(d->file, t->project_dir))
+		return true;
+	/* Of an additional directory, or of the folder of the runtime's first session */
+	const char *end = strstr(d->file, "/.claude/");
+	const char *dir = end ? arena_dup(&a, d->file, (size_t)(end - d->file)) : d->file;
+	return services_state_file(t->services, &a, &state_file, NULL) == 0 &&
+	       trust_read(&trust, state_file, NULL) == 0 && trust_has(&trust, trust_folder(&a, dir));
+}
 
-			return services_state_file(t->services, &a, &state_file, NULL) == 0 &&
-			       trust_read(&trust, state_file, NULL) == 0 && trust_has(&trust, trust_folder(&a, dir));
-		}
-	}
-	return true;
+const char *tree_variable(const struct agent_tree *t, const char *name)
+{
+	return policy_variable(t->services, t->policy, name);
 }
 
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait)

@@ -202,6 +202,7 @@ struct host_question {
 struct agent_tree {
 	struct agent_tree *next, **prev; /* of the same runtime: services->trees */
 	struct services *services;       /* borrowed */
+	struct policy *policy;           /* the settings of this session; borrowed from services, or a reference */
 	struct arena *arena;             /* the same: texts that live as long as the session */
 	struct state *state;             /* NULL: nothing is noted */
 	struct checkpoint
@@ -227,11 +228,14 @@ struct agent_tree {
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
 	const char *agents_dir;  /* <session_dir>/subagents; the same */
 	const char *results_dir, *tasks_dir;
+	const char *temp_dir;                 /* of all sessions of this user */
 	const char *todo_dir;                 /* <config>/tasks/<list>; NULL: nothing is kept */
 	struct todo_book *todos;              /* how its agents have that open; freed with the main agent's env */
 	struct host_question *host_questions; /* open ones of the sandbox (agents/life/host_question.c) */
 	unsigned host_question_count;         /* that were asked */
 	struct sandbox *sandbox;              /* what holds commands, of the session; NULL: nothing */
+	struct sandbox *cage;                 /* what holds hooks and servers, without questions; owned */
+	struct mcp_env *server_env;           /* of its servers; a reference; NULL: it has none yet */
 	const char *no_shell;                 /* why Bash must not run; NULL: it may */
 	struct tool_settings tool_settings;
 	const char *memory_dir;             /* of the main conversation; NULL: it has none */
@@ -340,6 +344,8 @@ static inline bool agent_tree_trusts_plugin(const struct agent_tree *t,
 }
 /* Whether what widens in a definition counts: one of a project needs the user's trust in the folder of the session, or, if --add-dir
  * brought it, in that very folder. Plugins are asked about by agent_tree_trusts_plugin(). */
+/* As services_variable(), with the settings of this session. */
+const char *tree_variable(const struct agent_tree *t, const char *name);
 bool agent_tree_believes(const struct agent_tree *t, const struct definition *d);
 /* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind);

@@ -161,7 +161,7 @@ static bool offers_list(const struct agent_tree *t, const struct tool *tool)
 
 	if (!t->session_dir)
 		return false; /* lists are files of a session */
-	if (is_named(t->services->options.allowed_tools, tool->name))
+	if (is_named(t->policy->options.allowed_tools, tool->name))
 		return true;
 	if (by_tasks != ((tool->flags & TOOL_TASK_LIST) != 0))
 		return false;
@@ -460,7 +460,7 @@ static int make_main_permission(struct agent *a, struct err *err)
 		p->main_checkout = a->worktree->root;
 	}
 	policy_add_flag_rules(p, &sv->options, NULL, NULL);
-	if (policy_start_mode(sv->policy.settings, &sv->options, &p->mode, err) < 0)
+	if (policy_start_mode(a->tree->policy->settings, &sv->options, &p->mode, err) < 0)
 		return -(int)err->kind;
 	use_mode_of_definition(a, &p->mode);
 	apply_limits(a);

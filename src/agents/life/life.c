@@ -227,7 +227,7 @@ static int find_main_directories(struct agent *a, struct err *err)
 			return err_set(err, ERR_USAGE, "--add-dir %s: not a directory", o->add_dirs[i]);
 		add_directory(&d, dir);
 	}
-	settings_each(sv->policy.settings, "permissions.additionalDirectories", add_from_settings, &d);
+	settings_each(a->tree->policy->settings, "permissions.additionalDirectories", add_from_settings, &d);
 	a->env.dirs = d.list;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "lib/git/git_head.h"
 #include "agents/agent/context.h"
 #include "agents/agent/hooks.h"
+#include "agents/agent/servers.h"
 #include "agents/profile/memory.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"
@@ -17,20 +18,23 @@ enum { USUAL_PATIENCE_MS = 120000 };
 enum { TASKS_DEPTH = 3 };                              /* directories of a session's tasks that are ours */
 enum { LEAST_WINDOW = 100000, MOST_WINDOW = 1000000 }; /* that the environment may set */
 
-static unsigned env_number(const struct services *sv, const char *variable, unsigned least, unsigned most,
+static unsigned env_number(const struct agent_tree *t, const char *variable, unsigned least, unsigned most,
 			   unsigned otherwise)
 {
-	const char *text = services_variable(sv, variable);
+	const char *text = tree_variable(t, variable);
 	uint64_t n;
 
 	return text && str_to_u64(str_from(text), &n) && n >= least && n <= most ? (unsigned)n : otherwise;
 }
 
-static void find_switches(const struct services *sv, struct tree_switches *w, struct buf *notes)
+static void find_switches(struct agent_tree *t)
 {
+	const struct services *sv = t->services;
 	const struct options *o = &sv->options;
-	const struct policy *p = &sv->policy;
-	const char *fork = services_variable(sv, "CLAUDE_CODE_FORK_SUBAGENT");
+	const struct policy *p = t->policy;
+	struct tree_switches *w = &t->switches;
+	struct buf *notes = &t->main.notes;
+	const char *fork = tree_variable(t, "CLAUDE_CODE_FORK_SUBAGENT");
 	const struct json *teams = settings_get(p->settings, "teams.enabled", NULL);
 
 	w->coordinator = policy_coordinates(sv);
@@ -48,29 +52,28 @@ static void find_switches(const struct services *sv, struct tree_switches *w, st
 		       json_str_is(settings_get(p->settings, "teams.leadTools", NULL), "coordinate");
 	w->user_plans =
 		options_can_ask(o) && json_str_is(settings_get(p->settings, "teams.planApproval", NULL), "user");
-	w->background_off = env_is_on(services_variable(sv, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"));
-	w->background_default = env_is_on(services_variable(sv, "CADRE_BACKGROUND_DEFAULT"));
+	w->background_off = env_is_on(tree_variable(t, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"));
+	w->background_default = env_is_on(tree_variable(t, "CADRE_BACKGROUND_DEFAULT"));
 	w->background_host = o->background_agents;
-	if (env_is_on(services_variable(sv, "CLAUDE_AUTO_BACKGROUND_TASKS")))
+	if (env_is_on(tree_variable(t, "CLAUDE_AUTO_BACKGROUND_TASKS")))
 		w->patience_ms = USUAL_PATIENCE_MS;
-	w->patience_ms = env_number(sv, "CLAUDE_AUTO_BACKGROUND_TASKS", 2, 24 * 3600 * 1000, w->patience_ms);
-	w->memory_on = agent_memory_is_on(sv);
+	w->patience_ms = env_number(t, "CLAUDE_AUTO_BACKGROUND_TASKS", 2, 24 * 3600 * 1000, w->patience_ms);
+	w->memory_on = agent_memory_is_on(sv, p);
 	w->trusted = p->trusted;
 	w->forward_text = o->forward_subagent_text;
 }
 
 static void use_compact(struct agent_tree *t)
 {
-	const struct settings *settings = t->services->policy.settings;
+	const struct settings *settings = t->policy->settings;
 	struct compact_policy *p = &t->compact;
-	const struct services *sv = t->services;
-	const char *window = services_variable(sv, "CLAUDE_CODE_AUTO_COMPACT_WINDOW");
-	const char *part = services_variable(sv, "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE");
+	const char *window = tree_variable(t, "CLAUDE_CODE_AUTO_COMPACT_WINDOW");
+	const char *part = tree_variable(t, "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE");
 	int64_t tokens;
 	double percent;
 
-	p->possible = !env_is_on(services_variable(sv, "DISABLE_COMPACT"));
-	p->automatic = p->possible && !env_is_on(services_variable(sv, "DISABLE_AUTO_COMPACT")) &&
+	p->possible = !env_is_on(tree_variable(t, "DISABLE_COMPACT"));
+	p->automatic = p->possible && !env_is_on(tree_variable(t, "DISABLE_AUTO_COMPACT")) &&
 		       settings_bool(settings, "autoCompactEnabled", true);
 	p->window = window && str_to_i64(str_from(window), &tokens) ? MAX(LEAST_WINDOW, MIN(tokens, MOST_WINDOW))
 								    : settings_i64(settings, "autoCompactWindow", 0);
@@ -80,7 +83,7 @@ static void use_compact(struct agent_tree *t)
 
 void agent_tree_use_policy(struct agent_tree *t)
 {
-	const struct policy *p = &t->services->policy;
+	const struct policy *p = t->policy;
 	const char *base = settings_cstr(p->settings, "worktree.baseRef", t->arena, "head");
 	const char *model = settings_cstr(p->settings, "subagents.defaultModel", t->arena, NULL);
 
@@ -91,8 +94,8 @@ void agent_tree_use_policy(struct agent_tree *t)
 	policy_limit_modes(&t->main.permission, p->settings);
 	t->limits = (struct tree_limits){
 		/* the environment is closer to the run than a file */
-		.depth = env_number(t->services, "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", 0, 100, depth),
-		.alive = env_number(t->services, "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", 1, 1000000, alive),
+		.depth = env_number(t, "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", 0, 100, depth),
+		.alive = env_number(t, "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", 1, 1000000, alive),
 		.total = (unsigned)settings_i64(p->settings, "subagents.maxTotal", DEFAULT_TOTAL),
 		.agent_usd = settings_double(p->settings, "subagents.maxBudgetUsd", 0),
 		.agent_tokens = settings_i64(p->settings, "subagents.maxTokens", 0),
@@ -100,22 +103,21 @@ void agent_tree_use_policy(struct agent_tree *t)
 	t->slots.cap = t->limits.alive;
 	t->switches.trusted = p->trusted;
 	struct catalog *const found[] = { t->services->registry, t->skills.registry };
-	for (size_t i = 0; i < COUNT_OF(found) && p->trusted; i++)
+	for (size_t i = 0; i < COUNT_OF(found) && t->services->policy.trusted; i++)
 		if (found[i])
 			found[i]->sources.held_in = NULL; /* the user may have trusted it since */
 	t->allowed_models = settings_get(p->settings, "availableModels", NULL);
 	t->main.env.envp = p->envp;
 	sandbox_use_policy(t->sandbox, sandbox_policy_new(p->settings, t->main.cwd, t->config_dir));
-	if (t->services->cage) {
-		sandbox_use_policy(t->services->cage, sandbox_policy_new(p->settings, t->main.cwd, t->config_dir));
-		t->main.env.permission = &t->main.permission; /* its rules hold for servers that start before it */
-		sandbox_serve_under(t->services->cage, &t->main.env, false);
-	}
+	sandbox_use_policy(t->cage, sandbox_policy_new(p->settings, t->main.cwd, t->config_dir));
+	t->main.env.permission = &t->main.permission; /* its rules hold for servers that start before it */
+	sandbox_serve_under(t->cage, &t->main.env);
 	t->no_shell = t->main.env.no_shell = sandbox_refusal(t->sandbox);
 	t->tool_settings = (struct tool_settings){
 		.shell = settings_cstr(p->settings, "defaultShell", t->arena, NULL),
 		.search_ignored = !settings_bool(p->settings, "respectGitignore", true),
 		.question_ms = (uint64_t)(settings_double(p->settings, "askUserQuestionTimeout", 0) * 1000),
+		.fetch_private = settings_bool(p->settings, "webFetch.allowPrivate", false),
 	};
 	t->git_text = p->git_text;
 	t->claude_md = settings_cstr(p->settings, "claudeMd", t->arena, NULL);
@@ -138,7 +140,7 @@ void agent_tree_use_policy(struct agent_tree *t)
 /* Inside the project, or in the configuration directory: a setting of the project must not lead elsewhere. */
 static const char *find_plans(struct agent_tree *t)
 {
-	const char *wish = settings_cstr(t->services->policy.settings, "plansDirectory", t->arena, NULL);
+	const char *wish = settings_cstr(t->policy->settings, "plansDirectory", t->arena, NULL);
 	const char *dir = wish && wish[0] ? path_absolute(t->arena, t->project_dir, str_from(wish)) : NULL;
 	AUTO_FREE char *real = dir ? realpath(dir, NULL) : NULL;
 	AUTO_FREE char *root = realpath(t->project_dir, NULL);
@@ -151,12 +153,12 @@ static const char *find_plans(struct agent_tree *t)
 /* Of the main conversation, if the settings want one or there is one already. */
 static const char *find_memory(struct agent_tree *t, const char *project_dir)
 {
-	const struct settings *settings = t->services->policy.settings;
+	const struct settings *settings = t->policy->settings;
 	const char *wish = settings_cstr(settings, "autoMemoryDirectory", t->arena, NULL);
 	const char *dir = wish && wish[0] ? path_absolute(t->arena, t->config_dir, str_from(wish))
 					  : arena_printf(t->arena, "%s/memory", project_dir);
 
-	if (!agent_memory_is_on(t->services))
+	if (!agent_memory_is_on(t->services, t->policy))
 		return NULL;
 	if (!(wish && wish[0]) && !settings_bool(settings, "autoMemoryEnabled", false) &&
 	    !file_exists(path_join(t->arena, dir, "MEMORY.md")))
@@ -167,10 +169,9 @@ static const char *find_memory(struct agent_tree *t, const char *project_dir)
 static void find_places(struct agent_tree *t, const char *session_id, const char *project_dir)
 {
 	AUTO_BUF struct buf key = { 0 };
-	const char *temp = services_variable(t->services, "CLAUDE_CODE_TMPDIR");
+	const char *temp = tree_variable(t, "CLAUDE_CODE_TMPDIR");
 	const char *given = t->services->options.config_root;
-	const char *list =
-		services_variable(t->services, "CLAUDE_CODE_TASK_LIST_ID"); /* several sessions may share a list */
+	const char *list = tree_variable(t, "CLAUDE_CODE_TASK_LIST_ID"); /* several sessions may share a list */
 	bool shares_list = list && list[0] && list[0] != '.' && !strchr(list, '/') && strlen(list) < 200;
 	const char *root =
 		given ? path_absolute(t->arena, t->main.cwd, str_from(given)) : git_root(t->arena, t->main.cwd);
@@ -189,8 +190,8 @@ static void find_places(struct agent_tree *t, const char *session_id, const char
 			      : NULL;
 	t->env_dir = arena_printf(t->arena, "%s/session-env/%s", t->config_dir, t->session_id);
 	t->results_dir = arena_printf(t->arena, "%s/%s/tool-results", project_dir, t->session_id);
-	t->tasks_dir = arena_printf(t->arena, "%s/%s/%s/tasks", path_temporary(t->arena, temp, t->config_dir), key.p,
-				    t->session_id);
+	t->temp_dir = path_temporary(t->arena, temp, t->config_dir);
+	t->tasks_dir = arena_printf(t->arena, "%s/%s/%s/tasks", t->temp_dir, key.p, t->session_id);
 }
 
 void agent_tree_warn_sandbox(struct agent_tree *t)
@@ -225,8 +226,8 @@ const char *agent_tree_sandbox_word(struct agent_tree *t)
 void agent_tree_remove_dirs(struct agent_tree *t)
 {
 	host_questions_close(t);
-	if (t->services->cage)
-		sandbox_serve_under(t->services->cage, &t->main.env, true);
+	servers_close(t);
+	sandbox_retire(TAKE(t->cage));
 	sandbox_free(TAKE(t->sandbox));
 	env_files_remove(t);
 	char *path = arena_strdup(t->arena, t->tasks_dir);
@@ -246,7 +247,7 @@ static const char *usual_thinking(struct agent_tree *t)
 		return "";
 	if (tokens && str_to_i64(str_from(tokens), &n) && n >= 0)
 		return n ? arena_strdup(t->arena, tokens) : "";
-	return settings_bool(t->services->policy.settings, "alwaysThinkingEnabled", true) ? NULL : "";
+	return settings_bool(t->policy->settings, "alwaysThinkingEnabled", true) ? NULL : "";
 }
 
 void agent_tree_configure(struct agent_tree *t, const char *session_id, const char *project_dir)
@@ -256,23 +257,26 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 
 	find_places(t, session_id, project_dir);
 	env_files_remove(t); /* of a run that was cut off */
-	find_switches(t->services, &t->switches, &t->main.notes);
+	find_switches(t);
 	char own[9] = ""; /* of this process: when one is killed, its keeper removes it though the session runs again */
 	id_random(own, sizeof own - 1, "0123456789abcdef");
 	t->sandbox = sandbox_new(&(struct sandbox_options){ t->services->loop, t->config_dir,
 							    arena_printf(t->arena, "%s/tmp-%s", t->tasks_dir, own),
 							    t->services->spawner });
+	t->cage = sandbox_new(&(struct sandbox_options){ t->services->loop, t->config_dir,
+							 arena_printf(t->arena, "%s/cage-%s", t->temp_dir, own),
+							 t->services->spawner });
 	host_questions_open(t);
 	t->state = t->session_dir ? t->services->state : NULL;
 	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");
 	t->entrypoint = o->entrypoint ? o->entrypoint : host && *host ? host : "sdk-cli";
 	t->append_system_prompt = o->append_subagent_system_prompt;
-	t->parallel_calls = env_number(t->services, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 1, 1000, 0);
+	t->parallel_calls = env_number(t, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 1, 1000, 0);
 	t->retry_deadline_ms = (uint64_t)o->retry_deadline_s * 1000;
 	t->budget.limit_usd = o->max_budget_usd;
 	if (limit && (!str_to_i64(str_from(limit), &t->max_tokens) || t->max_tokens < 1))
 		t->max_tokens = 0;
-	t->effort = settings_cstr(t->services->policy.settings, "effortLevel", t->arena, NULL);
+	t->effort = settings_cstr(t->policy->settings, "effortLevel", t->arena, NULL);
 	t->thinking = o->thinking;
 	t->usual_thinking = usual_thinking(t);
 	t->thinking_display = o->thinking_display;

@@ -441,7 +441,7 @@ void lead_step(struct agent_tree *t, bool working)
 	if ((l->ends || l->dismissed) && !working)
 		lead_leave(l);
 	if (l->lost && !working && !timer_running(&l->alone)) {
-		int64_t ms = settings_i64(t->services->policy.settings, "teams.suspendAfterMs", ALONE_MS);
+		int64_t ms = settings_i64(t->policy->settings, "teams.suspendAfterMs", ALONE_MS);
 		timer_start(t->services->loop, &l->alone, l->told && l->worked_alone ? 1 : (uint64_t)ms);
 	}
 	if (l->lost && working) {

@@ -20,10 +20,10 @@ static const char *const scope_dirs[] = {
 	[MEMORY_LOCAL] = ".claude/agent-memory-local",
 };
 
-bool agent_memory_is_on(const struct services *sv)
+bool agent_memory_is_on(const struct services *sv, const struct policy *p)
 {
-	return settings_bool(sv->policy.settings, "autoMemoryEnabled", true) &&
-	       !env_is_on(services_variable(sv, "CLAUDE_CODE_DISABLE_AUTO_MEMORY"));
+	return settings_bool(p->settings, "autoMemoryEnabled", true) &&
+	       !env_is_on(policy_variable(sv, p, "CLAUDE_CODE_DISABLE_AUTO_MEMORY"));
 }
 
 /* A type that needs a change gets a mark made from all of it, so that no two types share a memory: the agent `reviewer` of a

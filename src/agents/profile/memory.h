@@ -18,6 +18,7 @@
 
 enum { MEMORY_MOST_LINES = 200, MEMORY_MOST_BYTES = 25 * 1024 };
 
+struct policy;
 struct services;
 
 struct memory_dirs {
@@ -26,7 +27,7 @@ struct memory_dirs {
 };
 
 /* Off altogether by CLAUDE_CODE_DISABLE_AUTO_MEMORY or the setting autoMemoryEnabled: false. */
-bool agent_memory_is_on(const struct services *sv);
+bool agent_memory_is_on(const struct services *sv, const struct policy *p);
 
 void agent_memory_name(struct buf *out, struct str type);
 /* NULL if the agent has no memory. */

@@ -21,7 +21,7 @@ static bool is_handed_over(const struct agent_tree *t, struct str name)
 	static const char names[] =
 		"PATH|HOME|LANG|TZ|SSH_AUTH_SOCK|TMPDIR|IS_SANDBOX|CLAUDECODE|"
 		"http_proxy|https_proxy|all_proxy|no_proxy|HTTP_PROXY|HTTPS_PROXY|ALL_PROXY|NO_PROXY";
-	const struct json *more = settings_get(t->services->policy.settings, "teams.env", NULL);
+	const struct json *more = settings_get(t->policy->settings, "teams.env", NULL);
 
 	if (str_is(name, "CADRE_SPAWN") || str_starts(name, STR("CADRE_CRASH")))
 		return false;

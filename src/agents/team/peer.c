@@ -163,7 +163,7 @@ bool peer_is_wanted(const struct agent_tree *t)
 	const struct services *sv = t->services;
 
 	return t->session_dir && !t->lead &&
-	       (sv->options.interactive || settings_get(sv->policy.settings, "crossSessionInbound", NULL));
+	       (sv->options.interactive || settings_get(t->policy->settings, "crossSessionInbound", NULL));
 }
 
 /* The value of an attribute of the tag that a message begins with; n == 0: none */
@@ -181,7 +181,7 @@ static struct str attribute_of(struct str head, const char *name, struct arena *
 /* Why it is not taken; NULL: it is. A session of another class of modes needs a person's yes. */
 static const char *refusal_of(const struct agent_tree *t, struct str mode)
 {
-	const struct json *setting = settings_get(t->services->policy.settings, "crossSessionInbound", NULL);
+	const struct json *setting = settings_get(t->policy->settings, "crossSessionInbound", NULL);
 	bool same = str_is(mode, "bypass") == !strcmp(mode_class(t), "bypass");
 
 	if (t->main.query.notice_count >= MOST_UNREAD)

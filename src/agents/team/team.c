@@ -219,7 +219,7 @@ static void drop_empty_list(const struct agent_tree *tree)
 
 static struct team *team_open(struct agent_tree *tree, const char *name, bool implicit)
 {
-	const struct settings *settings = tree->services->policy.settings;
+	const struct settings *settings = tree->policy->settings;
 	struct team *t = xcalloc(1, sizeof *t);
 
 	t->tree = tree;

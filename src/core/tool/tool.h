@@ -50,6 +50,7 @@ struct tool_settings {
 	const char *shell;    /* of Bash, unless the environment names one; NULL: bash */
 	bool search_ignored;  /* Grep searches files that git ignores */
 	uint64_t question_ms; /* timeout of a question to the user; 0: none */
+	bool fetch_private;   /* WebFetch gets pages of addresses that are not public */
 };
 
 /* What a call may use. Owned by the agent (query), borrowed by its calls. */

@@ -3,6 +3,8 @@
 #include "defs/policy/policy.h"
 #include "defs/policy/permissions.h"
 #include "defs/policy/plugins.h"
+#include "defs/policy/sources.h"
+#include "lib/base/list.h"
 
 static void policy_warn(void *data, const char *message)
 {
@@ -61,7 +63,7 @@ static int compile_hooks(struct services *sv, struct policy *p, struct err *err)
 	struct sources sources = { .plugins_only = policy_plugins_only(p->settings, "hooks") };
 	struct settings_origin origin;
 	const struct json *root;
-	const char *host = sv->options.hooks;
+	const char *host = p->options.hooks;
 	size_t n = plugin_list_hook_count(sv->plugins);
 
 	bool off = json_bool(settings_get(p->settings, "disableAllHooks", &origin));
@@ -168,16 +170,16 @@ static bool is_scrubbed(const struct scrub *s, struct str name)
 	return !allowed && env_is_model_key(name);
 }
 
-enum env_trust policy_env_trust(const struct services *sv, const struct policy *p)
+enum env_trust policy_env_trust(const struct policy *p)
 {
-	return p->trusted ? ENV_ALL : sv->options.interactive ? ENV_OWN : ENV_SAFE;
+	return p->trusted ? ENV_ALL : p->options.interactive ? ENV_OWN : ENV_SAFE;
 }
 
 /* A copy of the process's environment, because the host may change that at any time; then what clients have set, the settings
  * and the directories of plugins. */
 static void make_env(const struct services *sv, struct policy *p)
 {
-	enum env_trust trust = policy_env_trust(sv, p);
+	enum env_trust trust = policy_env_trust(p);
 	struct env env = { .arena = &p->env_arena, .count = str_count((const char *const *)environ) };
 
 	env.cap = env.count + 16;
@@ -202,15 +204,22 @@ static void make_env(const struct services *sv, struct policy *p)
 	p->envp = kept;
 }
 
+static void renew_env(const struct services *sv, struct policy *p)
+{
+	struct arena old = p->env_arena;
+
+	if (!p->settings)
+		return;
+	p->env_arena = (struct arena){ 0 };
+	make_env(sv, p);
+	arena_release(&old);
+}
+
 void policy_renew_env(struct services *sv)
 {
-	struct arena old = sv->policy.env_arena;
-
-	if (!sv->policy.settings)
-		return;
-	sv->policy.env_arena = (struct arena){ 0 };
-	make_env(sv, &sv->policy);
-	arena_release(&old);
+	renew_env(sv, &sv->policy);
+	for (struct policy *p = sv->policies; p; p = p->next)
+		renew_env(sv, p);
 }
 
 /* In the environment section of agents that can commit. */
@@ -247,11 +256,12 @@ static void warn_flag_rule(void *data, const char *message)
 }
 
 /* Takes settings. *p need not be initialised. */
-static int policy_compile(struct services *sv, struct settings *settings, struct policy *p, struct err *err)
+static int policy_compile(struct services *sv, const struct options *o, struct settings *settings, struct policy *p,
+			  struct err *err)
 {
 	struct err refusal = { 0 };
 
-	*p = (struct policy){ .settings = settings, .trusted = settings_trusted(settings) };
+	*p = (struct policy){ .settings = settings, .trusted = settings_trusted(settings), .options = *o };
 	policy_warn_settings(settings, policy_warn, p);
 	int status = settings_refusal(settings, err);
 	if (status == 0)
@@ -265,7 +275,7 @@ static int policy_compile(struct services *sv, struct settings *settings, struct
 		return status;
 	}
 	struct permission flags = { 0 };
-	policy_add_flag_rules(&flags, &sv->options, warn_flag_rule, p);
+	policy_add_flag_rules(&flags, o, warn_flag_rule, p);
 	permission_release(&flags);
 	make_env(sv, p);
 	p->git_text = write_git_text(p);
@@ -273,10 +283,11 @@ static int policy_compile(struct services *sv, struct settings *settings, struct
 }
 
 /* The same as a policy of its own. */
-static int policy_compile_new(struct services *sv, struct settings *settings, struct policy **ret, struct err *err)
+static int policy_compile_new(struct services *sv, const struct options *o, struct settings *settings,
+			      struct policy **ret, struct err *err)
 {
 	struct policy *p = xmalloc(sizeof *p);
-	int status = policy_compile(sv, settings, p, err);
+	int status = policy_compile(sv, o, settings, p, err);
 
 	if (status < 0)
 		free(p);
@@ -297,44 +308,128 @@ int policy_load(struct services *sv, struct err *err)
 		settings_unref(settings);
 		return -(int)err->kind;
 	}
-	return policy_compile(sv, settings, &sv->policy, err);
+	return policy_compile(sv, &sv->options, settings, &sv->policy, err);
 }
 
-int policy_look(struct services *sv, struct policy **ret_changed, struct err *err)
+static bool same_text(const char *a, const char *b)
 {
-	struct settings *settings = settings_ref(sv->policy.seen ? sv->policy.seen : sv->policy.settings);
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* Whether sessions with these options have the same settings, hooks and servers. */
+static bool is_for(const struct policy *p, const struct options *o, const struct catalog_sources *places)
+{
+	static const size_t texts[] = {
+		offsetof(struct options, settings),
+		offsetof(struct options, managed_settings),
+		offsetof(struct options, hooks),
+		offsetof(struct options, allowed_tools),
+		offsetof(struct options, disallowed_tools),
+		offsetof(struct options, permission_prompt_tool),
+	};
+	static const size_t switches[] = {
+		offsetof(struct options, trust_project),     offsetof(struct options, interactive),
+		offsetof(struct options, strict_mcp_config), offsetof(struct options, may_bypass),
+		offsetof(struct options, no_answers),
+	};
+	const struct options *own = &p->options;
+	const struct settings_spec *files = settings_source(p->settings);
+	bool same = same_text(files->cwd, places->cwd) && same_text(files->config_dir, places->config_dir) &&
+		    same_text(files->managed_dir, places->managed_dir) && files->sources == places->setting_sources &&
+		    files->sdk == places->sdk && own->permission_mode == o->permission_mode &&
+		    own->mcp_config_count == o->mcp_config_count;
+
+	for (size_t i = 0; same && i < COUNT_OF(texts); i++)
+		same = same_text(*(const char *const *)((const char *)own + texts[i]),
+				 *(const char *const *)((const char *)o + texts[i]));
+	for (size_t i = 0; same && i < COUNT_OF(switches); i++)
+		same = *((const bool *)own + switches[i]) == *((const bool *)o + switches[i]);
+	for (size_t i = 0; same && i < o->mcp_config_count; i++)
+		same = same_text(own->mcp_configs[i], o->mcp_configs[i]);
+	return same;
+}
+
+int policy_open(struct services *sv, struct policy **ret_policy, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct catalog_sources places;
+	struct settings *settings;
+	struct policy *p = &sv->policy;
+
+	if (policy_load(sv, err) < 0 || services_agent_sources(sv, &a, &places, err) < 0)
+		return -(int)err->kind;
+	if (!is_for(p, &sv->options, &places))
+		for (p = sv->policies; p && !is_for(p, &sv->options, &places);)
+			p = p->next;
+	if (!p) {
+		if (services_settings(sv, &settings, err) < 0 ||
+		    policy_compile_new(sv, &sv->options, settings, &p, err) < 0)
+			return -(int)err->kind;
+		p->next = sv->policies;
+		sv->policies = p;
+	}
+	*ret_policy = policy_ref(p);
+	return 0;
+}
+
+struct policy *policy_ref(struct policy *p)
+{
+	p->refs++;
+	return p;
+}
+
+void policy_unref(struct services *sv, struct policy *p)
+{
+	if (!p || p == &sv->policy || --p->refs)
+		return;
+	list_drop(&sv->policies, p);
+	policy_release(p);
+	free(p);
+}
+
+int policy_look(struct services *sv, struct policy *p, struct policy **ret_changed, struct err *err)
+{
+	struct settings *settings = settings_ref(p->seen ? p->seen : p->settings);
 	int status = settings_refresh(&settings, err);
 
 	if (status <= 0) {
 		settings_unref(settings);
 		return status;
 	}
-	status = policy_compile_new(sv, settings, ret_changed, err);
+	status = policy_compile_new(sv, &p->options, settings, ret_changed, err);
 	return status < 0 ? status : 1;
 }
 
-int policy_renew(struct services *sv, struct policy **ret_changed, struct err *err)
+int policy_renew(struct services *sv, struct policy *p, struct policy **ret_changed, struct err *err)
 {
+	struct options now = sv->options;
 	struct settings *settings;
-	int status = services_settings(sv, &settings, err);
 
-	return status < 0 ? status : policy_compile_new(sv, settings, ret_changed, err);
+	sv->options = p->options; /* files are found by them */
+	sv->options.arena = now.arena;
+	int status = services_settings(sv, &settings, err);
+	now.arena = sv->options.arena;
+	sv->options = now;
+	return status < 0 ? status : policy_compile_new(sv, &p->options, settings, ret_changed, err);
 }
 
-void policy_adopt(struct services *sv, struct policy *changed)
+void policy_adopt(struct policy *p, struct policy *changed)
 {
-	struct policy old = sv->policy;
+	struct policy old = *p;
 
-	sv->policy = *changed;
-	sv->policy.generation = old.generation + 1;
+	*p = *changed;
+	p->generation = old.generation + 1;
+	p->next = old.next;
+	p->refs = old.refs;
+	p->mcp_config = TAKE(old.mcp_config);
 	policy_release(&old);
 	free(changed);
 }
 
-void policy_decline(struct services *sv, struct policy *changed)
+void policy_decline(struct policy *p, struct policy *changed)
 {
-	settings_unref(sv->policy.seen);
-	sv->policy.seen = settings_ref(changed->settings);
+	settings_unref(p->seen);
+	p->seen = settings_ref(changed->settings);
 	policy_release(changed);
 	free(changed);
 }
@@ -345,6 +440,7 @@ void policy_release(struct policy *p)
 	settings_unref(p->seen);
 	rule_set_unref(p->rules);
 	hook_set_unref(p->hooks);
+	mcp_config_free(p->mcp_config);
 	buf_release(&p->notes);
 	arena_release(&p->env_arena);
 	arena_release(&p->arena);

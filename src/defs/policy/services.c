@@ -73,7 +73,12 @@ const char *services_getenv(const struct services *sv, const struct settings *se
 /* From the settings, of a project only as far as they are believed; then from clients; then from the environment. */
 const char *services_variable(const struct services *sv, const char *name)
 {
-	return services_getenv(sv, sv->policy.settings, policy_env_trust(sv, &sv->policy), name);
+	return policy_variable(sv, &sv->policy, name);
+}
+
+const char *policy_variable(const struct services *sv, const struct policy *p, const char *name)
+{
+	return services_getenv(sv, p->settings, policy_env_trust(p), name);
 }
 
 void services_setenv(struct services *sv, const char *name, const char *value)

@@ -56,12 +56,12 @@ struct services {
 	struct loop *loop;
 	struct endpoints endpoints; /* usual is chosen with the first session */
 	struct spawner *spawner;
-	struct sandbox *cage; /* holds hooks and servers, if the settings want it (guard/sandbox) */
 	struct head_pool heads;
 	struct lock_table locks;
-	struct store store;  /* ready once store.config_dir is set */
-	struct state *state; /* opened with the first session, as all that follows */
-	struct policy policy;
+	struct store store;          /* ready once store.config_dir is set */
+	struct state *state;         /* opened with the first session, as all that follows */
+	struct policy policy;        /* of the first session, and of what has no session */
+	struct policy *policies;     /* of sessions with other folders or options; list by next */
 	struct change_queue changes; /* of files behind locks: settings, tokens */
 	struct variable *variables;  /* owned list */
 	struct plugin_list *plugins; /* reference */
@@ -76,9 +76,8 @@ struct services {
 	struct web *web;
 	struct classifier *classifier;
 	struct worktree_pool *worktrees;
-	struct mcp_env server_env;
+	struct mcp_env server_env; /* what those of all sessions have in common */
 	struct mcp_pool *server_pool;
-	struct mcp_config *mcp_config;
 	/* Makes the transport of a server that lives in the host; NULL: there are none. */
 	struct mcp_transport *(*host_transport)(struct services *sv, struct mcp_server *server,
 						const struct mcp_transport_handlers *handlers, void *data);
@@ -112,6 +111,8 @@ const char *services_getenv(const struct services *sv, const struct settings *se
 			    const char *name);
 /* The same with the settings and the trust of the policy: what a variable of this program itself is. */
 const char *services_variable(const struct services *sv, const char *name);
+/* The same with those of another one. */
+const char *policy_variable(const struct services *sv, const struct policy *p, const char *name);
 void services_setenv(struct services *sv, const char *name, const char *value);
 void services_free_variables(struct services *sv);
 void services_busy(struct services *sv, int change); /* cadre_run() returns when it is 0 */

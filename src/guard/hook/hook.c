@@ -204,6 +204,7 @@ static void batch_queue_runs(struct hook_batch *batch, const struct hook_event_s
 		.env_file = batch_copy(batch, c->env_file),
 		.envp = hook_copy_list(&batch->arena, envp),
 		.results_dir = batch_copy(batch, c->results_dir),
+		.cage = c->cage,
 		.remote = c->remote,
 	};
 	write_input(&batch->input, spec);

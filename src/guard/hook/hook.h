@@ -27,6 +27,7 @@ struct hook_context {
 	const char *env_file;    /* CLAUDE_ENV_FILE for the events that have one */
 	const char *const *envp; /* of child processes; NULL: ours */
 	const char *results_dir; /* texts above HOOK_TEXT_LIMIT go to files here; NULL: they are cut */
+	void *cage;              /* child_options.cage; borrowed until the agent has ended */
 	bool remote;             /* CLAUDE_CODE_REMOTE=true */
 };
 

@@ -158,6 +158,7 @@ static void command_start(struct hook_run *run)
 		.cwd = cwd,
 		.input = buf_str(&run->batch->input),
 		.of = of_user ? CHILD_OF_HOOK : CHILD_OF_PROJECT_HOOK,
+		.cage = run->batch->context.cage,
 	};
 	struct err err = { 0 };
 

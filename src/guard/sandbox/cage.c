@@ -66,17 +66,19 @@ static struct sandbox *cage_with_wishes(struct sandbox *s, const struct child_wi
 	return s->cages = cage;
 }
 
-static int cage_hold(void *data, struct child_options *o, void **ret_held, struct err *err)
+static int cage_hold(struct child_options *o, void **ret_held, struct err *err)
 {
-	struct sandbox *session = data;
+	struct sandbox *session = o->cage;
 	struct sandbox *s = session;
 	bool hook = o->of == CHILD_OF_HOOK || o->of == CHILD_OF_PROJECT_HOOK;
 	enum cage_level least =
 		o->of == CHILD_OF_PROJECT_HOOK || o->of == CHILD_OF_PROJECT_SERVER ? CAGE_PROJECT : CAGE_ALL;
-	enum cage_level wanted = !s->policy ? CAGE_OFF : hook ? s->policy->hooks : s->policy->servers;
 	const char *key = hook ? "sandbox.cadre.hooks" : "sandbox.cadre.mcpServers";
 	const char *why = NULL;
 
+	if (!s || s->retired)
+		return err_set(err, ERR_DENIED, "the session whose rules would hold it is gone");
+	enum cage_level wanted = !s->policy ? CAGE_OFF : hook ? s->policy->hooks : s->policy->servers;
 	bool converts = o->of == CHILD_OF_CONVERTER;
 	if (!converts && wanted < least)
 		return 0;
@@ -93,8 +95,7 @@ static int cage_hold(void *data, struct child_options *o, void **ret_held, struc
 	if (wants && !(s->policy->locked && o->of == CHILD_OF_PROJECT_SERVER) &&
 	    !(s = cage_with_wishes(s, w, cwd, err)))
 		return err_wrap(err, "its \"sandbox\"");
-	const struct tool_env *under =
-		converts || !session->under_count ? NULL : session->under[session->under_count - 1];
+	const struct tool_env *under = converts ? NULL : session->under;
 	struct tool_env env = { .cwd = cwd, .root = cwd, .envp = envp };
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf command = { 0 };
@@ -137,6 +138,7 @@ static void cage_started(void *held)
 static void cage_ended(void *data, struct buf *said)
 {
 	struct sandbox_held *held = data;
+	struct sandbox *s = held->of;
 	AUTO_BUF struct buf report = { 0 };
 
 	if (held->of && said && !held->lasts) {
@@ -148,23 +150,28 @@ static void cage_ended(void *data, struct buf *said)
 		}
 	}
 	sandbox_held_free(held);
+	if (s && (s = s->of ? s->of : s)->retired)
+		sandbox_retire(s);
 }
 
-void sandbox_serve(struct sandbox *s, struct spawner *spawner)
+void sandbox_serve(struct spawner *spawner)
 {
-	spawner_set_confiner(spawner, &(struct confiner){ cage_hold, cage_started, cage_ended, s });
+	spawner_set_confiner(spawner, &(struct confiner){ cage_hold, cage_started, cage_ended });
 }
 
-void sandbox_serve_under(struct sandbox *s, const struct tool_env *env, bool gone)
+void sandbox_serve_under(struct sandbox *s, const struct tool_env *env)
 {
-	size_t n = 0;
+	s->under = env;
+}
 
-	for (size_t i = 0; i < s->under_count; i++)
-		if (s->under[i] != env)
-			s->under[n++] = s->under[i];
-	if (!gone) {
-		s->under = xrealloc(s->under, (n + 1) * sizeof *s->under);
-		s->under[n++] = env;
-	}
-	s->under_count = n;
+void sandbox_retire(struct sandbox *s)
+{
+	if (!s)
+		return;
+	s->retired = true;
+	bool holds = s->held;
+	for (const struct sandbox *cage = s->cages; cage; cage = cage->next_cage)
+		holds = holds || cage->held;
+	if (!holds)
+		sandbox_free(s);
 }

@@ -42,7 +42,6 @@ void sandbox_free(struct sandbox *s)
 		sandbox_free(cage);
 	}
 	buf_release(&s->cage_key);
-	free(s->under);
 	for (struct sandbox_held *h = s->held; h; h = h->next)
 		h->of = NULL, h->prev = NULL; /* their processes are being ended; they go with those */
 	publish_free(s->publish);

@@ -69,10 +69,14 @@ struct sandbox_request {
 
 /* What was refused to programs inside by cadre itself (hosts, sockets), the first few, a line each. Borrowed. */
 struct str sandbox_refusals(const struct sandbox *s);
-/* Hooks and servers that the policy wants inside are held by this sandbox from now on. */
-void sandbox_serve(struct sandbox *s, struct spawner *spawner);
-/* They are under the rules and in the working directories of this agent, the newest of several, which is borrowed until it is gone. */
-void sandbox_serve_under(struct sandbox *s, const struct tool_env *env, bool gone);
+/* Hooks, servers and converters of this spawner are held by the sandbox that each of them names (child_options.cage), if its policy
+ * wants them inside. */
+void sandbox_serve(struct spawner *spawner);
+/* They are under the rules and in the working directories of this agent, which is borrowed until sandbox_retire(). */
+void sandbox_serve_under(struct sandbox *s, const struct tool_env *env);
+/* Takes a sandbox of hooks and servers: it holds no more of them, and is freed when the last of those that run has ended. NULL is
+ * allowed. */
+void sandbox_retire(struct sandbox *s);
 
 /* Before the one command that will run: each refusal is kept. It is slow. */
 struct sandbox_refused {

@@ -64,8 +64,8 @@ struct sandbox {
 	struct buf refusals;            /* lines */
 	struct sandbox *cages;          /* of servers that want more than others; they go with us */
 	struct sandbox *next_cage, *of; /* of such a one */
-	const struct tool_env **under;  /* sandbox_serve_under() */
-	size_t under_count;
+	const struct tool_env *under;   /* sandbox_serve_under() */
+	bool retired;                   /* it starts nothing any more, and goes with the last that it holds */
 	struct buf cage_key; /* of such a one: what it was made for; empty: the settings have changed since */
 	sandbox_ask_fn *ask; /* NULL: hosts that no list names are refused */
 	void *ask_data;

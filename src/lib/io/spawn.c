@@ -380,7 +380,7 @@ static int start_held(struct spawner *s, const struct child_options *o, const st
 
 	if (o->of == CHILD_OF_US || !s->confiner.hold)
 		return start_process(s, o, st, ret_pid, err);
-	int rc = s->confiner.hold(s->confiner.data, &options, &held, err);
+	int rc = s->confiner.hold(&options, &held, err);
 	if (rc == 0)
 		rc = start_process(s, &options, st, ret_pid, err);
 	if (held && rc == 0)

@@ -57,16 +57,16 @@ struct child_options {
 	int landlock_fd;                   /* > 0: ruleset to enforce */
 	const struct child_wishes *wishes; /* for the confiner; NULL: none */
 	enum child_of of;                  /* other than CHILD_OF_US: the confiner decides what holds it */
+	void *cage;                        /* with that: whose rules hold it, for the confiner; NULL: it must not run */
 	const struct confine *confine;     /* what else holds it (confine.h); NULL: nothing */
 };
 
 /* Decides what holds programs that hooks and servers are. hold changes confine and envp of the options, or leaves them. Below 0: it
  * must not run. What it gives is ended when the program has, or was not started; what is said then comes as its last error output. */
 struct confiner {
-	int (*hold)(void *data, struct child_options *options, void **ret_held, struct err *err);
+	int (*hold)(struct child_options *options, void **ret_held, struct err *err);
 	void (*started)(void *held);
 	void (*ended)(void *held, struct buf *said);
-	void *data;
 };
 void spawner_set_confiner(struct spawner *s, const struct confiner *confiner); /* copied */
 

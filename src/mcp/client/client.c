@@ -228,6 +228,11 @@ void mcp_client_set_phase(struct mcp_client *c, enum mcp_phase phase)
 	}
 }
 
+const struct mcp_server *mcp_client_server(const struct mcp_client *c)
+{
+	return c->server;
+}
+
 void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ...)
 {
 	char text[LOG_LINE];
@@ -235,7 +240,7 @@ void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ..
 	if (!c->options.host.on_log || c->closing)
 		return;
 	PRINT_ARGS(text, fmt);
-	c->options.host.on_log(c->options.host.data, c->server, level, str_from(text));
+	c->options.host.on_log(c->options.host.data, c, level, str_from(text));
 }
 
 static void client_finish_closing(struct mcp_client *c)

@@ -81,13 +81,11 @@ void mcp_elicitation_answer(struct mcp_elicitation *e, const char *action, struc
 /* What the host of connections gets and offers. All come from the loop. Any may be NULL. */
 struct mcp_host_events {
 	/* A log message of or about the server, without its name. level: as in syslog. */
-	void (*on_log)(void *data, const struct mcp_server *server, const char *level, struct str text);
+	void (*on_log)(void *data, const struct mcp_client *c, const char *level, struct str text);
 	/* NULL: declined. */
-	void (*on_elicitation)(void *data, const struct mcp_server *server, struct mcp_elicitation *e);
+	void (*on_elicitation)(void *data, const struct mcp_client *c, struct mcp_elicitation *e);
 	/* The answer is no longer needed: it is freed after this call and must not be answered. */
 	void (*on_elicitation_gone)(void *data, struct mcp_elicitation *e);
-	/* The roots, "file://..." each; NULL-terminated, borrowed. */
-	const char *const *(*roots)(void *data);
 	/* Creates the transport of an SDK server; NULL: by the server's kind. */
 	struct mcp_transport *(*make_transport)(void *data, struct mcp_server *server,
 						const struct mcp_transport_handlers *handlers, void *handler_data);
@@ -112,6 +110,7 @@ enum mcp_state mcp_client_state(const struct mcp_client *c);
 const char *mcp_client_error(const struct mcp_client *c);     /* why it failed; "" */
 struct mcp_catalog *mcp_client_catalog(struct mcp_client *c); /* returns a reference; NULL: never connected */
 void mcp_client_roots_changed(struct mcp_client *c);
+const struct mcp_server *mcp_client_server(const struct mcp_client *c);
 
 /* The end of a request. result: the JSON of `result`, borrowed until return; err: the server's error (result is then
  * its error object, whose text may be longer), a timeout, a lost connection (with the server's name), or

@@ -71,7 +71,7 @@ static void elicitation_start(struct mcp_client *c, struct str id, const struct 
 		return;
 	}
 	struct elicitation *e = elicitation_new(c, id, params);
-	host->on_elicitation(host->data, c->server, &e->public);
+	host->on_elicitation(host->data, c, &e->public);
 }
 
 /* The content of an accepted form, completed by the defaults of its schema. */
@@ -145,7 +145,7 @@ static bool on_barred(void *data, struct mcp_request *r, const struct json *erro
 		struct elicitation *e = elicitation_new(c, STR(""), v);
 		e->held = r;
 		mcp_request_hold(r);
-		host->on_elicitation(host->data, c->server, &e->public);
+		host->on_elicitation(host->data, c, &e->public);
 	}
 	mcp_request_resume(r);
 	return true;
@@ -179,8 +179,7 @@ static void on_request(void *data, struct str id, struct str method, const struc
 	else if (str_is(method, "roots/list")) {
 		AUTO_BUF struct buf result = { 0 };
 		struct json_out w = json_out(&result);
-		const struct mcp_host_events *host = &c->options.host;
-		const char *const *roots = host->roots ? host->roots(host->data) : NULL;
+		const char *const *roots = c->options.env->roots;
 		json_putf(&w, "{roots:[");
 		for (; roots && *roots; roots++) {
 			const char *slash = strrchr(*roots, '/');

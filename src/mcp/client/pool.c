@@ -16,6 +16,8 @@ enum mcp_lane { MCP_LANE_PROCESS, MCP_LANE_REMOTE, MCP_LANES };
 /* One client and its leases */
 struct mcp_conn {
 	struct mcp_pool *pool; /* borrowed */
+	struct mcp_env *env;   /* reference */
+	char *key;
 	struct mcp_client *client;
 	struct mcp_lease *leases;
 	enum mcp_lane lane;
@@ -113,6 +115,8 @@ static void on_conn_closed(void *data)
 	struct mcp_conn *conn = data;
 	struct mcp_pool *p = conn->pool;
 
+	mcp_env_unref(conn->env);
+	free(conn->key);
 	free(conn);
 	p->closing--;
 	if (p->draining && !p->closing)
@@ -124,7 +128,7 @@ static void conn_close(struct mcp_conn *conn)
 	struct mcp_pool *p = conn->pool;
 
 	timer_stop(p->env->loop, &conn->grace);
-	map_remove(&p->conns, str_from(conn->client->server->key));
+	map_remove(&p->conns, str_from(conn->key));
 	lane_remove(conn);
 	conn_release_slot(conn);
 	conn_drop_toolsets(conn);
@@ -137,11 +141,12 @@ static void on_grace(struct timer *timer)
 	conn_close(CONTAINER_OF(timer, struct mcp_conn, grace));
 }
 
-static struct mcp_conn *conn_new(struct mcp_pool *p, struct mcp_server *server)
+/* Takes key. */
+static struct mcp_conn *conn_new(struct mcp_pool *p, struct mcp_env *env, struct mcp_server *server, char *key)
 {
-	struct mcp_conn *conn = xcalloc(1, sizeof *conn);
+	struct mcp_conn *conn = xnew(struct mcp_conn, .env = mcp_env_ref(env), .key = key);
 	struct mcp_client_options options = {
-		.env = p->env,
+		.env = env,
 		.server = server,
 		.host = p->events,
 		.on_state = on_conn_state,
@@ -153,7 +158,7 @@ static struct mcp_conn *conn_new(struct mcp_pool *p, struct mcp_server *server)
 	conn->lane = server->kind == MCP_STDIO ? MCP_LANE_PROCESS : MCP_LANE_REMOTE;
 	conn->grace.fire = on_grace;
 	conn->client = mcp_client_new(&options);
-	map_set(&p->conns, str_from(server->key), conn);
+	map_set(&p->conns, str_from(key), conn);
 	conn->waiting = true;
 	list_append(&p->lanes[conn->lane].last, conn);
 	lane_advance(&p->lanes[conn->lane]);
@@ -163,12 +168,14 @@ static struct mcp_conn *conn_new(struct mcp_pool *p, struct mcp_server *server)
 static void conn_attach(struct mcp_lease *l)
 {
 	struct mcp_pool *p = l->pool;
+	AUTO_BUF struct buf key = { 0 };
 
 	if (p->draining)
 		return;
-	struct mcp_conn *conn = map_get(&p->conns, str_from(l->server->key));
+	buf_addf(&key, "%p %s", (void *)l->env, l->server->key);
+	struct mcp_conn *conn = map_get(&p->conns, buf_str(&key));
 	if (!conn)
-		conn = conn_new(p, l->server);
+		conn = conn_new(p, l->env, l->server, buf_take(&key, NULL));
 	timer_stop(p->env->loop, &conn->grace);
 	l->conn = conn;
 	list_push(&conn->leases, l);
@@ -231,10 +238,13 @@ void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data)
 		loop_kick(p->env->loop, &p->kick);
 }
 
-void mcp_pool_roots_changed(struct mcp_pool *p)
+void mcp_pool_roots_changed(struct mcp_pool *p, const struct mcp_env *env)
 {
-	for (struct map_entry *e = map_next(&p->conns, NULL); e; e = map_next(&p->conns, e))
-		mcp_client_roots_changed(((struct mcp_conn *)e->value)->client);
+	for (struct map_entry *e = map_next(&p->conns, NULL); e; e = map_next(&p->conns, e)) {
+		const struct mcp_conn *conn = e->value;
+		if (conn->env == env)
+			mcp_client_roots_changed(conn->client);
+	}
 }
 
 void mcp_pool_free(struct mcp_pool *p)
@@ -254,11 +264,12 @@ static void on_lease_kick(struct kick *kick)
 	l->on_change(l->data);
 }
 
-struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, void (*on_change)(void *data),
-				void *data)
+struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_env *env, struct mcp_server *server,
+				void (*on_change)(void *data), void *data)
 {
-	struct mcp_lease *l = xnew(struct mcp_lease, .pool = p, .server = mcp_server_ref(server),
-				   .kick.step = on_lease_kick, .on_change = on_change, .data = data);
+	struct mcp_lease *l =
+		xnew(struct mcp_lease, .pool = p, .server = mcp_server_ref(server), .env = mcp_env_ref(env),
+		     .kick.step = on_lease_kick, .on_change = on_change, .data = data);
 
 	conn_attach(l);
 	return l;
@@ -276,6 +287,7 @@ void mcp_lease_leave(struct mcp_lease *l)
 		mcp_toolset_unref(l->toolsets[i]);
 	free(l->toolsets);
 	mcp_server_unref(l->server);
+	mcp_env_unref(l->env);
 	free(l);
 }
 
@@ -404,9 +416,9 @@ static void on_lease_change(void *data)
 		loop_kick(s->loop, &s->wait_kick);
 }
 
-struct mcp_selection *mcp_selection_new(struct mcp_pool *pool)
+struct mcp_selection *mcp_selection_new(struct mcp_pool *pool, struct mcp_env *env)
 {
-	return xnew(struct mcp_selection, .pool = pool, .loop = pool->env->loop,
+	return xnew(struct mcp_selection, .pool = pool, .env = mcp_env_ref(env), .loop = pool->env->loop,
 		    .change_kick.step = on_selection_change, .wait_kick.step = on_wait, .timer.fire = on_wait_timeout);
 }
 
@@ -419,8 +431,36 @@ void mcp_selection_free(struct mcp_selection *s)
 	kick_cancel(&s->change_kick);
 	kick_cancel(&s->wait_kick);
 	timer_stop(s->loop, &s->timer);
+	mcp_env_unref(s->env);
 	free(s->leases);
 	free(s);
+}
+
+void mcp_selection_move(struct mcp_selection *s, struct mcp_env *env)
+{
+	struct mcp_env *old = s->env;
+
+	s->env = mcp_env_ref(env);
+	for (size_t i = 0; i < s->count; i++) {
+		struct mcp_lease *l = s->leases[i];
+		if (l->conn)
+			mcp_rpc_cancel_owned(&l->conn->client->rpc, l, "the settings of its sandbox have changed");
+		conn_detach(l);
+		mcp_env_unref(l->env);
+		l->env = mcp_env_ref(env);
+		if (!l->disabled)
+			conn_attach(l);
+		lease_changed(l);
+	}
+	mcp_env_unref(old);
+}
+
+bool mcp_selection_has_client(const struct mcp_selection *s, const struct mcp_client *client)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (mcp_lease_client(s->leases[i]) == client)
+			return true;
+	return false;
 }
 
 struct mcp_lease *mcp_selection_find(const struct mcp_selection *s, struct str name)
@@ -449,7 +489,7 @@ struct mcp_lease *mcp_selection_join(struct mcp_selection *s, struct mcp_server 
 	if (there)
 		return there;
 	s->leases = xrealloc(s->leases, (s->count + 1) * sizeof *s->leases);
-	s->leases[s->count] = mcp_pool_join(s->pool, server, on_lease_change, s);
+	s->leases[s->count] = mcp_pool_join(s->pool, s->env, server, on_lease_change, s);
 	return s->leases[s->count++];
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * pool.h - the connections of a process: one for each distinct configuration (server.h: key), shared by reference.
+ * pool.h - the connections of a process: one for each distinct configuration (server.h: key) in each environment (mcp_env), shared by
+ * reference.
  *
  * An agent joins the servers that it may use and leaves them at its end. After the last lease the connection ends with
  * a delay, so that successive children with the same inline server do not restart it. A server that dies is reported to
@@ -15,6 +16,7 @@ struct mcp_lease {
 	struct mcp_pool *pool;     /* borrowed */
 	struct mcp_conn *conn;     /* borrowed; NULL: disabled, or the pool was drained */
 	struct mcp_server *server; /* reference */
+	struct mcp_env *env;       /* the same */
 	struct mcp_lease *next, **prev;
 	struct kick kick; /* calls on_change */
 	void (*on_change)(void *data);
@@ -24,17 +26,17 @@ struct mcp_lease {
 	size_t toolset_count;
 };
 
-/* Borrows env. */
+/* Borrows env, whose loop it uses. */
 struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_host_events *events);
 void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data); /* ends all; done comes from the loop */
 void mcp_pool_free(struct mcp_pool *p);                                        /* drained, or never used */
 
-void mcp_pool_roots_changed(struct mcp_pool *p); /* sent to all connected servers */
+void mcp_pool_roots_changed(struct mcp_pool *p, const struct mcp_env *env); /* told to connected servers of env */
 
 /* on_change comes from the loop when state or catalog of the connection may have changed, never from inside a function
- * of the pool; may be NULL. server: keeps a reference; its name is used for the tools. */
-struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, void (*on_change)(void *data),
-				void *data);
+ * of the pool; may be NULL. Keeps references on env and server, whose name is used for the tools. */
+struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_env *env, struct mcp_server *server,
+				void (*on_change)(void *data), void *data);
 void mcp_lease_leave(struct mcp_lease *l); /* cancels open calls of this lease; on_change is not called */
 /* NULL: the lease is disabled, or the pool is drained. */
 struct mcp_client *mcp_lease_client(struct mcp_lease *l);
@@ -69,6 +71,7 @@ void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set);
  * All callbacks come from the loop and never after mcp_selection_free(). */
 struct mcp_selection {
 	struct mcp_pool *pool; /* borrowed */
+	struct mcp_env *env;   /* reference */
 	struct loop *loop;
 	struct mcp_lease **leases;
 	size_t count;
@@ -82,8 +85,11 @@ struct mcp_selection {
 	void *settled_data;
 };
 
-struct mcp_selection *mcp_selection_new(struct mcp_pool *pool); /* borrows pool; returns owned */
-void mcp_selection_free(struct mcp_selection *s);               /* leaves all; NULL is allowed */
+/* Borrows pool, keeps a reference on env; returns owned. */
+struct mcp_selection *mcp_selection_new(struct mcp_pool *pool, struct mcp_env *env);
+void mcp_selection_free(struct mcp_selection *s); /* leaves all; NULL is allowed */
+/* In another environment from now on: open calls are cancelled, and each lease gets a connection there. */
+void mcp_selection_move(struct mcp_selection *s, struct mcp_env *env);
 
 /* Once per name: returns the existing lease for a second server of the same name. The set owns the lease. */
 struct mcp_lease *mcp_selection_join(struct mcp_selection *s, struct mcp_server *server);
@@ -106,6 +112,7 @@ static inline struct mcp_lease *mcp_selection_at(const struct mcp_selection *s, 
 /* Appends the tools of all connected servers, in the order of joining. They live until their lease leaves. */
 void mcp_selection_tools(struct mcp_selection *s, struct tool_set *out);
 
+bool mcp_selection_has_client(const struct mcp_selection *s, const struct mcp_client *client);
 bool mcp_selection_has_resources(const struct mcp_selection *s); /* a server has resources */
 
 bool mcp_selection_settling(const struct mcp_selection *s); /* a server is still connecting */

@@ -60,6 +60,55 @@ void mcp_server_unref(struct mcp_server *s)
 	free(s);
 }
 
+static const char *const *copy_texts(struct arena *a, const char *const *list)
+{
+	size_t n = str_count(list);
+	const char **copy = arena_calloc(a, (n + 1) * sizeof *copy);
+
+	for (size_t i = 0; i < n; i++)
+		copy[i] = arena_strdup(a, list[i]);
+	return copy;
+}
+
+void mcp_env_set(struct mcp_env *env, const struct mcp_env *base)
+{
+	struct mcp_env old = *env;
+	struct arena a = { 0 };
+
+	*env = *base;
+	env->cwd = arena_strdup(&a, base->cwd);
+	env->project_dir = arena_strdup(&a, base->project_dir);
+	env->session_id = arena_strdup(&a, base->session_id);
+	env->envp = copy_texts(&a, base->envp);
+	env->roots = copy_texts(&a, base->roots);
+	env->refs = old.refs;
+	env->arena = a;
+	arena_release(&old.arena);
+}
+
+struct mcp_env *mcp_env_new(const struct mcp_env *base)
+{
+	struct mcp_env *env = xnew(struct mcp_env, .refs = 1);
+
+	mcp_env_set(env, base);
+	return env;
+}
+
+struct mcp_env *mcp_env_ref(struct mcp_env *env)
+{
+	if (env->refs)
+		env->refs++;
+	return env;
+}
+
+void mcp_env_unref(struct mcp_env *env)
+{
+	if (!env || !env->refs || --env->refs)
+		return;
+	arena_release(&env->arena);
+	free(env);
+}
+
 static void add_part(struct buf *key, const char *text)
 {
 	buf_addf(key, "%zu:%s", text ? strlen(text) : 0, text ? text : "");

@@ -104,19 +104,30 @@ bool mcp_server_same_endpoint(const struct mcp_server *a, const struct mcp_serve
 /* mcp__SERVER__TOOL: every character outside [A-Za-z0-9_-] becomes '_'. tool empty: without the last part. */
 void mcp_name_add(struct buf *out, struct str server, struct str tool);
 
-/* Process environment of server connections. */
+/* Process environment of server connections. Users with the same one share connections. */
 
-/* All borrowed; outlives the transports. */
+/* All borrowed, but for what mcp_env_new() made; outlives the transports. */
 struct mcp_env {
+	unsigned refs;      /* 0: not counted */
+	struct arena arena; /* of one that is counted: holds the texts */
 	struct loop *loop;
 	struct spawner *spawner;
 	struct http *http;
 	const char *const *envp;              /* of child processes */
 	const char *cwd;                      /* their working directory */
 	const char *project_dir, *session_id; /* CLAUDE_PROJECT_DIR, CLAUDE_CODE_SESSION_ID */
-	const char *auth_file;                /* token store; NULL: none */
-	struct change_queue *changes;         /* for it; NULL: its lock is waited for */
+	const char *const *roots;             /* "file://..." each, which servers may ask for; NULL: none */
+	bool held; /* programs are held by the cage; NULL: its session is gone, none starts */
+	void *cage;
+	const char *auth_file;        /* token store; NULL: none */
+	struct change_queue *changes; /* for it; NULL: its lock is waited for */
 	/* Opens the user's browser at this URL; NULL: interactive authorisation fails. */
 	void (*open_url)(void *data, const char *url);
 	void *data;
 };
+
+/* Copies base and its texts; returns owned. */
+struct mcp_env *mcp_env_new(const struct mcp_env *base);
+void mcp_env_set(struct mcp_env *env, const struct mcp_env *base); /* the same, of one that is there */
+struct mcp_env *mcp_env_ref(struct mcp_env *env);                  /* keeps a reference, returns it */
+void mcp_env_unref(struct mcp_env *env);                           /* NULL is allowed */

@@ -127,9 +127,11 @@ static int remote_helper_start(struct remote *r, struct err *err)
 	memcpy(env, base, n * sizeof *env);
 	env[n] = arena_printf(&arena, "CLAUDE_CODE_MCP_SERVER_NAME=%s", t->server->name);
 	env[n + 1] = arena_printf(&arena, "CLAUDE_CODE_MCP_SERVER_URL=%s", t->server->url);
-	struct child_options options = {
-		.argv = argv, .envp = env, .cwd = t->env->cwd, .of = mcp_server_origin(t->server)
-	};
+	struct child_options options = { .argv = argv,
+					 .envp = env,
+					 .cwd = t->env->cwd,
+					 .of = t->env->held ? mcp_server_origin(t->server) : CHILD_OF_US,
+					 .cage = t->env->cage };
 	if (spawn_start(t->env->spawner, &options, &handlers, r, &h->child, err) < 0)
 		return err_wrap(err, "headersHelper");
 	timer_start(t->env->loop, &h->timer, HELPER_MS);

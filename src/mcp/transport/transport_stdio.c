@@ -178,7 +178,8 @@ static int stdio_start(struct mcp_transport *t, struct err *err)
 		.cwd = t->env->cwd,
 		.keep_stdin = true,
 		.tell_end = true,
-		.of = mcp_server_origin(t->server),
+		.of = t->env->held ? mcp_server_origin(t->server) : CHILD_OF_US,
+		.cage = t->env->cage,
 		.wishes = &t->server->wishes,
 	};
 	return spawn_start(t->env->spawner, &options, &handlers, s, &s->child, err);

@@ -12,6 +12,7 @@ enum { MOST_LOG_BYTES = 4096 };
 struct trial {
 	struct services *services;
 	struct mcp_env env;
+	struct sandbox *cage;      /* what holds its program */
 	struct mcp_server *server; /* reference */
 	struct mcp_client *client; /* owned until it is closed */
 	const struct cadre_command_io *io;
@@ -31,13 +32,13 @@ static int make_server(struct trial *t, const char *transport, const char *const
 	    json_parse(&reader, json.p, json.n, &entry.value, err) < 0 ||
 	    mcp_server_read(&entry, NULL, &t->server, NULL, err) < 0)
 		return -(int)err->kind;
-	return mcp_config_admit(t->services->mcp_config, t->server, err);
+	return mcp_config_admit(t->services->policy.mcp_config, t->server, err);
 }
 
 /* A project's server may be tested before it is approved: the user names it. */
 static int find_server(struct trial *t, const char *name, struct err *err)
 {
-	const struct mcp_item *found = mcp_config_item(t->services->mcp_config, name);
+	const struct mcp_item *found = mcp_config_item(t->services->policy.mcp_config, name);
 
 	if (!found)
 		return err_set(err, ERR_NOT_FOUND, "no such MCP server: %.80s; `cadre mcp list` lists them", name);
@@ -57,7 +58,7 @@ static void on_state(struct mcp_client *client, void *data)
 	loop_stop(t->services->loop);
 }
 
-static void on_log(void *data, const struct mcp_server *server, const char *level, struct str text)
+static void on_log(void *data, const struct mcp_client *client, const char *level, struct str text)
 {
 	struct trial *t = data;
 
@@ -145,14 +146,13 @@ static void report_trial(struct trial *t)
 		  mcp_state_word(state), error[0] ? error : NULL);
 	if (catalog)
 		report_offers(t, &w, catalog);
-	json_putf(&w, "log:'%.*s', sandbox:'%.*s'}", STR_ARG(buf_str(&t->log)),
-		  STR_ARG(t->services->cage ? sandbox_refusals(t->services->cage) : STR("")));
+	json_putf(&w, "log:'%.*s', sandbox:'%.*s'}", STR_ARG(buf_str(&t->log)), STR_ARG(sandbox_refusals(t->cage)));
 	for (struct str rest = buf_str(&t->log); !catalog && rest.p;) {
 		struct str line = str_cut(&rest, '\n');
 		if (line.n)
 			report_line(t->report, CADRE_NOTE, STR_FMT, STR_ARG(line));
 	}
-	for (struct str rest = t->services->cage ? sandbox_refusals(t->services->cage) : STR(""); rest.p;) {
+	for (struct str rest = sandbox_refusals(t->cage); rest.p;) {
 		struct str line = str_cut(&rest, '\n');
 		if (line.n)
 			report_line(t->report, CADRE_WARN, STR_FMT, STR_ARG(line));
@@ -177,10 +177,8 @@ int mcp_test(struct cadre_call *call)
 	if (status == 0 && !sv->store.config_dir)
 		store_init(&sv->store, sv->loop, config);
 	if (status == 0 && (policy_load(sv, call->err) < 0 || services_open_hooks(sv, call->err) < 0 ||
-			    services_open_servers(sv, call->err) < 0))
+			    services_open_servers(sv, &sv->policy, call->err) < 0))
 		status = -(int)call->err->kind;
-	if (status == 0 && sv->cage) /* as in a session: the settings may want it inside */
-		sandbox_use_policy(sv->cage, sandbox_policy_new(sv->policy.settings, cwd, config));
 	if (status == 0 && url)
 		status = make_server(&t, transport ? transport : "http", (const char *const[]){ url, NULL }, call->err);
 	else if (status == 0)
@@ -188,7 +186,14 @@ int mcp_test(struct cadre_call *call)
 				    : find_server(&t, call->operands[0], call->err);
 	if (status == 0) {
 		const char *root = git_root(&a, cwd);
+		const char *temp = path_temporary(&a, services_variable(sv, "CLAUDE_CODE_TMPDIR"), config);
+		t.cage = sandbox_new(&(struct sandbox_options){
+			sv->loop, config, arena_printf(&a, "%s/cage-%d", temp, (int)getpid()), sv->spawner });
+		sandbox_use_policy(t.cage, sandbox_policy_new(sv->policy.settings, cwd, config));
 		t.env = sv->server_env;
+		t.env.held = true; /* as in a session: the settings may want it inside */
+		t.env.cage = t.cage;
+		t.env.envp = sv->policy.envp;
 		t.env.cwd = cwd;
 		t.env.project_dir = root ? root : cwd;
 		t.env.open_url = call->io->on_visit && (login || call->io->attended) ? open_url : NULL;
@@ -205,6 +210,7 @@ int mcp_test(struct cadre_call *call)
 		mcp_client_close(t.client, on_closed, &t);
 		while (t.client)
 			loop_run(sv->loop);
+		sandbox_retire(t.cage);
 	}
 	mcp_server_unref(t.server);
 	buf_release(&t.log);

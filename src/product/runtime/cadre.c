@@ -356,7 +356,7 @@ void cadre_free(struct cadre *c)
 	spawner_free(sv->spawner);
 	catalog_free(sv->registry);
 	catalog_free(sv->skills);
-	policy_release(&sv->policy);
+	policy_release(&sv->policy); /* the others went with their sessions */
 	services_free_variables(sv);
 	plugin_list_unref(sv->plugins);
 	if (state_close(sv->state, &err) < 0)

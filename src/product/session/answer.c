@@ -28,26 +28,12 @@ static struct tool_call *find_question(struct cadre_session *s, const char *id, 
 	return call;
 }
 
-static const char *rules_file(struct cadre_session *s, struct arena *a, struct err *err)
-{
-	struct settings_spec spec;
-
-	if (services_settings_spec(s->services, a, &spec, err) < 0)
-		return NULL;
-	return settings_local_path(a, &spec);
-}
-
 const char *cadre_rules_file(struct cadre_session *s)
 {
-	AUTO_ARENA struct arena a = { 0 };
-	struct err err = { 0 };
-
 	if (!s)
 		return "";
-	if (!s->rules_file) {
-		const char *path = rules_file(s, &a, &err);
-		s->rules_file = arena_strdup(&s->arena, path ? path : "");
-	}
+	if (!s->rules_file)
+		s->rules_file = settings_local_path(&s->arena, settings_source(s->tree.policy->settings));
 	return s->rules_file;
 }
 
@@ -74,7 +60,7 @@ static int check_target(struct cadre_session *s, const char *path, struct err *e
 	AUTO_ARENA struct arena a = { 0 };
 	const struct resolved_path file = resolved_path_find(&a, "/", str_from(path));
 
-	if (s->services->policy.trusted || path_is_inside(path, s->services->store.config_dir) ||
+	if (s->tree.policy->trusted || path_is_inside(path, s->services->store.config_dir) ||
 	    resolved_path_is_inside(&a, &file, s->tree.project_dir) ||
 	    resolved_path_is_inside(&a, &file, trust_folder(&a, s->tree.main.cwd)))
 		return 0;
@@ -103,7 +89,6 @@ int session_store_setting(struct cadre_session *s, const struct settings_change 
 static int add_allow_rule(struct cadre_session *s, const char *rule, enum cadre_scope scope, struct err *err)
 {
 	static const struct rule_origin origin = { .layer = "session" };
-	AUTO_ARENA struct arena a = { 0 };
 
 	if (!rule || !rule[0])
 		return 0;
@@ -111,17 +96,16 @@ static int add_allow_rule(struct cadre_session *s, const char *rule, enum cadre_
 	pane_tell_rule(&s->tree, rule);
 	if (scope != CADRE_ALWAYS)
 		return 0;
-	const char *path = rules_file(s, &a, err);
 	const struct str names[] = { STR("permissions"), STR("allow") };
-	if (!path || session_store_setting(s,
-					   &(struct settings_change){ .path = path,
-								      .names = names,
-								      .count = COUNT_OF(names),
-								      .edit = SETTINGS_LIST_ADD,
-								      .list_kind = "a list of rules",
-								      .items = &rule,
-								      .item_count = 1 },
-					   err) < 0)
+	if (session_store_setting(s,
+				  &(struct settings_change){ .path = cadre_rules_file(s),
+							     .names = names,
+							     .count = COUNT_OF(names),
+							     .edit = SETTINGS_LIST_ADD,
+							     .list_kind = "a list of rules",
+							     .items = &rule,
+							     .item_count = 1 },
+				  err) < 0)
 		return err_wrap(err, "the rule holds for this session only");
 	return 0;
 }
@@ -276,7 +260,7 @@ void prompt_tool_ask(struct cadre_session *s, const struct event *e)
 	json_addf(&question, "{tool_name:'%s', input:%.*s, tool_use_id:'%s'}", call ? call->tool->name : ask->tool,
 		  STR_ARG(call ? json_raw(call->input) : buf_str(&ask->input)), e->id);
 	/* mcp__SERVER__TOOL: as everywhere, the name of a server has no "__" */
-	const char *server = s->services->options.permission_prompt_tool + strlen("mcp__");
+	const char *server = s->tree.policy->options.permission_prompt_tool + strlen("mcp__");
 	const char *end = strstr(server, "__");
 	struct server_call_spec spec = { .server = { server, end ? (size_t)(end - server) : strlen(server) },
 					 .tool = str_from(end ? end + 2 : ""),

@@ -3,7 +3,7 @@
  *
  *     Elicitation hooks -> the host -> ElicitationResult hooks -> the server
  *
- * Servers are shared, so the newest session that uses the server gets the question. */
+ * Connections are shared, so the newest session that uses this one gets the question. */
 #include "product/session/session_int.h"
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
@@ -200,7 +200,7 @@ static void elicitation_ask_host(struct elicitation *e)
 	AUTO_BUF struct buf questions = { 0 };
 	const struct json *root;
 
-	if ((!options_can_ask(&e->session->services->options) && !e->session->host_elicits) ||
+	if ((!options_can_ask(&e->session->tree.policy->options) && !e->session->host_elicits) ||
 	    json_parse(&reader, e->question.p, e->question.n, &root, NULL) < 0) {
 		elicitation_decide(e, "decline", STR(""));
 		elicitation_answer(e);
@@ -232,13 +232,13 @@ static void on_asked(void *data, const struct hook_outcome *outcome)
 		elicitation_ask_host(e);
 }
 
-void services_elicit(void *data, const struct mcp_server *server, struct mcp_elicitation *asked)
+void services_elicit(void *data, const struct mcp_client *client, struct mcp_elicitation *asked)
 {
+	const struct mcp_server *server = mcp_client_server(client);
 	struct services *sv = data;
 	struct cadre_session *s = sv->sessions;
 
-	while (s && (s->closing || !s->tree.main.servers ||
-		     !mcp_selection_find(s->tree.main.servers, str_from(server->name))))
+	while (s && (s->closing || !s->tree.main.servers || !mcp_selection_has_client(s->tree.main.servers, client)))
 		s = s->next;
 	if (!s) {
 		mcp_elicitation_answer(asked, "decline", STR(""));

@@ -13,7 +13,7 @@ void session_emit(void *data, const struct event *event)
 	structured_output_on_event(s, event);
 	if (lead_ask(&s->tree, event))
 		return;
-	const char *prompt_tool = s->services->options.permission_prompt_tool;
+	const char *prompt_tool = s->tree.policy->options.permission_prompt_tool;
 	if (event->kind == EVENT_PERMISSION_ASKED && prompt_tool && str_starts(str_from(prompt_tool), STR("mcp__"))) {
 		prompt_tool_ask(s, event);
 		return;

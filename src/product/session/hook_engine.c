@@ -187,12 +187,7 @@ int services_open_hooks(struct services *sv, struct err *err)
 	sv->hook_http = http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
 	if (!sv->hook_http)
 		return -(int)err->kind;
-	const char *temp =
-		path_temporary(&sv->options.arena, services_variable(sv, "CLAUDE_CODE_TMPDIR"), sv->store.config_dir);
-	sv->cage = sandbox_new(&(struct sandbox_options){
-		sv->loop, sv->store.config_dir, arena_printf(&sv->options.arena, "%s/cage-%d", temp, (int)getpid()),
-		sv->spawner });
-	sandbox_serve(sv->cage, sv->spawner);
+	sandbox_serve(sv->spawner);
 	sv->hook_model = runner_new(sv, &(struct hook_runner){ start_model_hook, cancel_model_hook });
 	sv->hook_server = runner_new(sv, &(struct hook_runner){ start_tool_hook, cancel_tool_hook });
 	sv->hooks = hook_engine_new(&(struct hook_engine_options){
@@ -222,8 +217,6 @@ void services_close_hooks(struct services *sv)
 		while (sv->draining)
 			loop_run(sv->loop);
 		hook_engine_free(sv->hooks);
-		spawner_set_confiner(sv->spawner, &(struct confiner){ 0 });
-		sandbox_free(TAKE(sv->cage));
 	}
 	free(sv->hook_model);
 	free(sv->hook_callback);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include "defs/policy/services.h"
 #include "defs/policy/sources.h"
+#include "agents/agent/servers.h"
 #include "product/session/server_pool.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
@@ -24,18 +25,16 @@ struct update {
 static int find_file(struct update *u, struct err *err)
 {
 	struct str to = json_str(json_get(u->json, "destination"), &u->arena);
-	struct settings_spec spec;
+	const struct settings_spec *spec = settings_source(u->session->tree.policy->settings);
 
 	if (str_is(to, "session") || str_is(to, "cliArg"))
 		return 0;
-	if (services_settings_spec(u->session->services, &u->arena, &spec, err) < 0)
-		return -(int)err->kind;
 	if (str_is(to, "userSettings"))
-		u->file = path_join(&u->arena, spec.config_dir, "settings.json");
+		u->file = path_join(&u->arena, spec->config_dir, "settings.json");
 	else if (str_is(to, "projectSettings"))
-		u->file = path_join(&u->arena, spec.cwd, ".claude/settings.json");
+		u->file = path_join(&u->arena, spec->cwd, ".claude/settings.json");
 	else if (str_is(to, "localSettings"))
-		u->file = settings_local_path(&u->arena, &spec);
+		u->file = settings_local_path(&u->arena, spec);
 	else
 		return err_set(err, ERR_USAGE, "unknown destination '" STR_FMT "'", STR_ARG(to));
 	return 0;
@@ -154,8 +153,7 @@ static void use_directories(struct update *u)
 	for (size_t i = 0; u->change == ADD && i < u->count; i++)
 		dirs[n++] = arena_strdup(&u->session->arena, u->texts[i]);
 	a->env.dirs = a->permission.dirs = dirs;
-	session_find_roots(u->session);
-	mcp_pool_roots_changed(u->session->services->server_pool);
+	servers_use_directories(&u->session->tree);
 }
 
 void session_add_directory(struct cadre_session *s, const char *dir)

@@ -9,8 +9,9 @@
 #include "config/settings/settings_store.h"
 #include "lib/base/list.h"
 
-static void on_log(void *data, const struct mcp_server *server, const char *level, struct str text)
+static void on_log(void *data, const struct mcp_client *client, const char *level, struct str text)
 {
+	const struct mcp_server *server = mcp_client_server(client);
 	struct services *sv = data;
 	AUTO_BUF struct buf line = { 0 };
 
@@ -22,16 +23,8 @@ static void on_log(void *data, const struct mcp_server *server, const char *leve
 	if (str_starts(text, STR("not connected")))
 		buf_addf(&line, " (`cadre mcp test %s`)", server->name);
 	for (struct cadre_session *s = sv->sessions; s; s = s->next)
-		if (s->tree.main.servers && mcp_selection_find(s->tree.main.servers, str_from(server->name)))
+		if (s->tree.main.servers && mcp_selection_has_client(s->tree.main.servers, client))
 			session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&line) });
-}
-
-/* The directories of the session that was opened last: a server is shared by all. */
-static const char *const *pool_roots(void *data)
-{
-	struct services *sv = data;
-
-	return sv->sessions ? sv->sessions->roots : NULL;
 }
 
 static struct mcp_transport *make_transport(void *data, struct mcp_server *server,
@@ -42,26 +35,26 @@ static struct mcp_transport *make_transport(void *data, struct mcp_server *serve
 	return sv->host_transport ? sv->host_transport(sv, server, handlers, handler_data) : NULL;
 }
 
-int services_open_servers(struct services *sv, struct err *err)
+int services_open_servers(struct services *sv, struct policy *p, struct err *err)
 {
+	if (!p->mcp_config && services_mcp_config(sv, p->settings, sv->plugins, &p->mcp_config, err) < 0)
+		return -(int)err->kind;
 	if (sv->server_pool)
 		return 0;
-	if (services_mcp_config(sv, sv->policy.settings, sv->plugins, &sv->mcp_config, err) < 0)
-		return -(int)err->kind;
 	sv->server_env = (struct mcp_env){ .loop = sv->loop,
+					   .envp = p->envp,
 					   .spawner = sv->spawner,
 					   .http = sv->hook_http,
-					   .envp = sv->policy.envp,
 					   .changes = &sv->changes,
 					   .auth_file = arena_printf(&sv->options.arena, "%s/cadre/mcp-auth.json",
 								     sv->store.config_dir) };
 	struct mcp_host_events events = { .on_log = on_log,
 					  .on_elicitation = services_elicit,
 					  .on_elicitation_gone = services_elicit_gone,
-					  .roots = pool_roots,
 					  .make_transport = make_transport,
 					  .data = sv };
 	sv->server_pool = mcp_pool_new(&sv->server_env, &events);
+	sv->server_env.envp = NULL; /* each session has its own */
 	return 0;
 }
 
@@ -78,7 +71,6 @@ void services_close_servers(struct services *sv)
 		mcp_server_unref(h->server);
 		free(h);
 	}
-	mcp_config_free(TAKE(sv->mcp_config));
 }
 
 static void on_change(void *data)
@@ -94,31 +86,14 @@ static void on_change(void *data)
 		s->services->on_servers(s->services);
 }
 
-void session_find_roots(struct cadre_session *s)
-{
-	const char *const *dirs = s->tree.main.env.dirs;
-	size_t n = 0;
-
-	while (dirs[n])
-		n++;
-	s->roots = arena_calloc(&s->arena, (n + 1) * sizeof *s->roots);
-	for (size_t i = 0; i < n; i++)
-		s->roots[i] = arena_printf(&s->arena, "file://%s", dirs[i]);
-}
-
 void session_open_servers(struct cadre_session *s)
 {
 	struct services *sv = s->services;
 	struct agent_tree *t = &s->tree;
 
-	if (!sv->server_env.cwd) {
-		sv->server_env.cwd = arena_strdup(&sv->options.arena, t->main.cwd);
-		sv->server_env.project_dir = arena_strdup(&sv->options.arena, t->project_dir);
-		sv->server_env.session_id = arena_strdup(&sv->options.arena, s->id);
-	}
 	t->on_servers = on_change;
 	t->deferral = deferral_policy_read(services_getenv(
-		sv, sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
+		sv, t->policy->settings, t->policy->trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
 }
 
 static void on_settled(void *data)
@@ -162,7 +137,7 @@ static void on_approval_kick(struct kick *kick)
 {
 	struct server_approval *a = CONTAINER_OF(kick, struct server_approval, kick);
 	struct cadre_session *s = a->session;
-	const struct mcp_config *config = s->services->mcp_config;
+	const struct mcp_config *config = s->tree.policy->mcp_config;
 	AUTO_BUF struct buf question = { 0 };
 
 	if (a->id[0])
@@ -210,7 +185,7 @@ static enum verdict read_verdict(const char *text)
 /* The agent leaves the servers that were refused and joins those that were approved. */
 static void session_rejoin_servers(struct cadre_session *s)
 {
-	const struct mcp_config *config = s->services->mcp_config;
+	const struct mcp_config *config = s->tree.policy->mcp_config;
 
 	for (size_t i = 0; i < config->count; i++) {
 		const struct mcp_item *item = &config->items[i];
@@ -229,7 +204,7 @@ int session_answer_approval(struct cadre_session *s, const char *id, const char 
 	const struct str all = STR("enableAllProjectMcpServers");
 	const struct str yes = STR("enabledMcpjsonServers"), no = STR("disabledMcpjsonServers");
 	struct server_approval *a = s->approval;
-	struct mcp_config *config = s->services->mcp_config;
+	struct mcp_config *config = s->tree.policy->mcp_config;
 	struct err err = { 0 };
 	int status = 0;
 
@@ -262,7 +237,7 @@ int session_answer_approval(struct cadre_session *s, const char *id, const char 
 			mcp_config_answer(config, &config->items[i], verdict != NO);
 	if (verdict == YES || verdict == ALL)
 		for (struct cadre_session *each = s->services->sessions; each; each = each->next)
-			if (!each->closing)
+			if (!each->closing && each->tree.policy == s->tree.policy)
 				session_rejoin_servers(each);
 	a->id[0] = '\0';
 	a->at++;
@@ -275,7 +250,7 @@ void session_open_approval(struct cadre_session *s)
 	struct server_approval first = { 0 };
 
 	if (!s->services->options.interactive || !options_can_ask(&s->services->options) ||
-	    !skip_to_pending(&first, s->services->mcp_config))
+	    !skip_to_pending(&first, s->tree.policy->mcp_config))
 		return;
 	s->approval = xcalloc(1, sizeof *s->approval);
 	*s->approval = (struct server_approval){ .session = s, .kick.step = on_approval_kick, .at = first.at };

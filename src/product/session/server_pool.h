@@ -9,8 +9,9 @@
 #include "product/session/session_int.h"
 #include "mcp/client/client.h"
 
-int services_open_servers(struct services *sv, struct err *err); /* reads the configuration, once */
-void services_close_servers(struct services *sv);                /* ends all connections and waits for it */
+/* Reads the configuration, once for each policy. */
+int services_open_servers(struct services *sv, struct policy *p, struct err *err);
+void services_close_servers(struct services *sv); /* ends all connections and waits for it */
 
 /* Before the main agent comes up, which joins what is configured. Its tools are known later: session_await_servers. */
 void session_open_servers(struct cadre_session *s);
@@ -18,8 +19,6 @@ void session_open_servers(struct cadre_session *s);
  * turn. */
 bool session_await_servers(struct cadre_session *s);
 void session_stop_awaiting(struct cadre_session *s); /* while it waits: turn_work_over() comes soon */
-
-void session_find_roots(struct cadre_session *s); /* its directories are known */
 
 /* Approval of the servers that a project brings. */
 
@@ -35,7 +34,7 @@ int session_answer_approval(struct cadre_session *s, const char *id, const char 
 void session_drop_approval(struct cadre_session *s);
 
 /* Questions of a server to the user. Hooks are asked first, then the host; a host that cannot be asked declines. */
-void services_elicit(void *data, const struct mcp_server *server, struct mcp_elicitation *e);
+void services_elicit(void *data, const struct mcp_client *client, struct mcp_elicitation *e);
 void services_elicit_gone(void *data, struct mcp_elicitation *e);
 /* One text for each of the form's questions; count 0: the user does not want to answer. */
 int session_answer_form(struct cadre_session *s, const char *id, const char *const *answers, size_t count);

@@ -94,13 +94,12 @@ void session_use_policy(struct cadre_session *s)
 	agent_tree_use_policy(&s->tree);
 	sv->most_children = s->tree.limits.alive;
 	services_adjust_governor(sv);
-	sv->store.power = !strcmp(settings_cstr(sv->policy.settings, "durability", &s->arena, "process"), "power");
+	sv->store.power = !strcmp(settings_cstr(s->tree.policy->settings, "durability", &s->arena, "process"), "power");
 	if (!sv->web) {
 		sv->web = web_new(sv->loop);
 		sv->web->ask = web_ask_model;
 		sv->web->data = sv;
 	}
-	sv->web->allow_private = settings_bool(sv->policy.settings, "webFetch.allowPrivate", false);
 }
 
 /* What its agents share, and what the runtime makes with its first session. o: selects the session. */
@@ -123,7 +122,7 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 	}
 	if (services_open_endpoints(sv, err) < 0 ||
 	    (!sv->registry && services_agents(sv, &a, &sv->registry, err) < 0) || services_open_skills(sv, err) < 0 ||
-	    services_open_hooks(sv, err) < 0 || services_open_servers(sv, err) < 0)
+	    services_open_hooks(sv, err) < 0 || services_open_servers(sv, t->policy, err) < 0)
 		return -(int)err->kind;
 	if (!sv->state)
 		sv->state = state_new(sv->loop, sv->store.config_dir);
@@ -141,7 +140,7 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 	session_use_policy(s);
 	t->on_state = on_state; /* a log may begin later */
 	if (t->session_dir && (env_is_on(services_variable(sv, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING")) ||
-			       settings_bool(sv->policy.settings, "fileCheckpointingEnabled", sv->options.interactive)))
+			       settings_bool(t->policy->settings, "fileCheckpointingEnabled", sv->options.interactive)))
 		t->checkpoint = checkpoint_new(&sv->store, checkpoint_dir(&s->arena, t->config_dir, s->id));
 	session_find_style(s);
 	session_open_servers(s);
@@ -167,13 +166,13 @@ static int open_session(struct cadre_session *s, struct err *err)
 	const char *root = git_root(&s->arena, a->cwd);
 	a->branch = root ? git_branch(&s->arena, root) : "";
 	/* The model is checked before anything is written: without an endpoint a session leaves no trace. */
-	if (policy_load(sv, err) < 0 || services_open_endpoints(sv, err) < 0 || agent_set_model(a, NULL, err) < 0 ||
-	    open_tree(s, o, err) < 0)
+	if (policy_open(sv, &s->tree.policy, err) < 0 || services_open_endpoints(sv, err) < 0 ||
+	    agent_set_model(a, NULL, err) < 0 || open_tree(s, o, err) < 0)
 		return -(int)err->kind;
 	if (s->tree.no_shell) /* before the servers start */
 		return err_set(err, ERR_USAGE, "%s", s->tree.no_shell);
 	const char *stored = a->load ? a->load->agent : NULL;
-	if (main_definition_find(sv, stored, &a->notes, &d, err) < 0)
+	if (main_definition_find(sv, s->tree.policy, stored, &a->notes, &d, err) < 0)
 		return -(int)err->kind;
 	a->definition = d;
 	if (d)
@@ -184,7 +183,6 @@ static int open_session(struct cadre_session *s, struct err *err)
 	if (o->channels)
 		buf_addf(&a->notes, "no server can push messages: --channels has no effect\n");
 	agent_tree_warn_sandbox(&s->tree);
-	session_find_roots(s);
 	session_open_approval(s);
 	session_meet_lead(s);
 	return 0;
@@ -209,6 +207,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	struct agent *from = &s->tree.main, *a = &f->tree.main;
 	struct options plain = { .no_persistence = from->journal == NULL };
 
+	f->tree.policy = policy_ref(s->tree.policy);
 	a->cwd = arena_strdup(&f->arena, from->cwd);
 	a->branch = arena_strdup(&f->arena, from->branch);
 	if (open_tree(f, &plain, err) < 0)
@@ -224,7 +223,6 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	a->origin = from;
 	if (agent_come_up(a, err) < 0)
 		return -(int)err->kind;
-	session_find_roots(f);
 	agent_tree_renew_pool(&f->tree); /* the same connections, so the same tools */
 	return 0;
 }
@@ -282,6 +280,7 @@ void session_free(struct cadre_session *s)
 	agent_tree_remove_dirs(&s->tree);
 	if (s->locked_in)
 		session_unlock(&s->services->locks, s->locked_in, s->id);
+	policy_unref(s->services, s->tree.policy);
 	arena_release(&s->arena);
 	free(s);
 }
@@ -321,7 +320,7 @@ const char *cadre_session_id(const struct cadre_session *s)
 
 const char *cadre_session_setting(const struct cadre_session *s, const char *path, size_t *ret_n)
 {
-	const struct json *value = s && path ? settings_get(s->services->policy.settings, path, NULL) : NULL;
+	const struct json *value = s && path ? settings_get(s->tree.policy->settings, path, NULL) : NULL;
 	struct str raw = value ? json_raw(value) : (struct str){ 0 };
 
 	if (ret_n)
@@ -341,7 +340,7 @@ const char *cadre_session_model(const struct cadre_session *s)
 
 int cadre_session_is_trusted(const struct cadre_session *s)
 {
-	return s && s->services->policy.trusted;
+	return s && s->tree.policy->trusted;
 }
 
 const char *cadre_session_mode(const struct cadre_session *s)

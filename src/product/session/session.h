@@ -46,7 +46,6 @@ struct cadre_session {
 	bool name_kept;                        /* the option name is on disk */
 	const char *style_name;                /* of the main agent (styles.h), whether it exists or not */
 	struct schema *schema;                 /* that its answers have to fit (schema.h); owned; NULL: none */
-	const char **roots;                    /* "file://..." of its directories, NULL-terminated */
 	struct file_watch *files;              /* that hooks watch; NULL: none */
 	struct elicitation *elicitations;      /* that servers wait for an answer to */
 	struct server_call *server_calls;      /* of servers' tools, that no model made (server_call.h) */
@@ -93,7 +92,8 @@ int session_store_setting(struct cadre_session *s, const struct settings_change 
 
 void session_use_env(
 	struct services *sv); /* policy_renew_env() has made another environment for programs of all agents */
-void policy_apply(struct services *sv, struct policy *changed); /* takes it: it holds for all sessions from now on */
+/* Takes changed: it holds from now on for all sessions with that policy. */
+void policy_apply(struct services *sv, struct policy *p, struct policy *changed);
 
 void services_check_backlog(struct services *sv); /* pauses or resumes all sessions */
 

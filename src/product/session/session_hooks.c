@@ -6,6 +6,7 @@
 #include "lib/json/json_write.h"
 #include "mcp/servers/config.h"
 #include "agents/agent/hooks.h"
+#include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 #include "config/catalog/catalog.h"
 #include "lib/io/file.h"
@@ -152,7 +153,7 @@ bool session_run_end_hooks(struct cadre_session *s)
 }
 
 /* Hooks see each changed file, one after the other, and may reject the change; changes to managed settings cannot be rejected.
- * Sessions of a runtime share the settings: what one of them accepts holds for all. */
+ * Sessions with the same folder and options share the settings: what one of them accepts holds for all of these. */
 struct changed_file {
 	struct changed_file *next;
 	enum settings_layer layer;
@@ -184,19 +185,21 @@ void session_drop_change(struct cadre_session *s)
 
 void session_use_env(struct services *sv)
 {
-	sv->server_env.envp = sv->policy.envp;
 	for (struct cadre_session *s = sv->sessions; s; s = s->next) {
-		s->tree.main.env.envp = sv->policy.envp;
+		if (servers_use_policy(&s->tree))
+			s->servers_awaited = false; /* its next turn waits for them */
+		s->tree.main.env.envp = s->tree.policy->envp;
 		for (struct agent *a = s->tree.alive; a; a = a->next)
-			a->env.envp = sv->policy.envp;
+			a->env.envp = s->tree.policy->envp;
 	}
 }
 
-void policy_apply(struct services *sv, struct policy *changed)
+void policy_apply(struct services *sv, struct policy *p, struct policy *changed)
 {
-	policy_adopt(sv, changed);
+	policy_adopt(p, changed);
 	for (struct cadre_session *s = sv->sessions; s; s = s->next)
-		session_use_policy(s);
+		if (s->tree.policy == p)
+			session_use_policy(s);
 	session_use_env(sv);
 }
 
@@ -240,11 +243,11 @@ static bool show_next_change(struct cadre_session *s)
 			return true;
 	}
 	if (!c->blocked || c->forced) {
-		policy_apply(s->services, TAKE(c->policy));
+		policy_apply(s->services, s->tree.policy, TAKE(c->policy));
 		session_drop_change(s);
 		return false;
 	}
-	policy_decline(s->services, TAKE(c->policy));
+	policy_decline(s->tree.policy, TAKE(c->policy));
 	session_emit_error(s, "changed settings do not count: a ConfigChange hook refused them%s" STR_FMT,
 			   c->reason.n ? ": " : "", STR_ARG(buf_str(&c->reason)));
 	session_drop_change(s);
@@ -266,7 +269,7 @@ bool session_look_at_settings(struct cadre_session *s)
 {
 	struct policy *changed;
 	struct err err = { 0 };
-	int status = policy_look(s->services, &changed, &err);
+	int status = policy_look(s->services, s->tree.policy, &changed, &err);
 
 	if (status < 0)
 		session_emit_error(s, "%s", err.text);
@@ -275,7 +278,7 @@ bool session_look_at_settings(struct cadre_session *s)
 	struct config_change *c = xcalloc(1, sizeof *c);
 	c->policy = changed;
 	c->files_end = &c->files;
-	settings_each_change(s->services->policy.settings, changed->settings, add_changed_file, c);
+	settings_each_change(s->tree.policy->settings, changed->settings, add_changed_file, c);
 	c->at = c->files;
 	s->turn.change = c;
 	return show_next_change(s);
@@ -284,7 +287,7 @@ bool session_look_at_settings(struct cadre_session *s)
 /* In a run without a person to ask, servers of a project need trust or an approval in the user's own settings. */
 static void report_waiting_servers(struct cadre_session *s)
 {
-	const struct mcp_config *config = s->services->mcp_config;
+	const struct mcp_config *config = s->tree.policy->mcp_config;
 	AUTO_BUF struct buf names = { 0 };
 
 	for (size_t i = 0; config && i < config->count; i++) {
@@ -376,7 +379,7 @@ static void report_lost_restrictions(struct cadre_session *s, const struct catal
 /* What an administrator or the user has switched off is no news. */
 static void report_refused_servers(struct cadre_session *s)
 {
-	const struct mcp_config *config = s->services->mcp_config;
+	const struct mcp_config *config = s->tree.policy->mcp_config;
 	struct refusals refusals = { s, "MCP server", "cadre mcp list", 0 };
 	struct str files = config ? str_trim(buf_str(&config->bad_files)) : (struct str){ 0 };
 
@@ -411,7 +414,7 @@ static void report_refused_plugins(struct cadre_session *s)
 
 void session_report_policy(struct cadre_session *s)
 {
-	const struct policy *p = &s->services->policy;
+	const struct policy *p = s->tree.policy;
 
 	struct str rest = str_trim(buf_str(&p->notes));
 	while (s->policy_reported != p->generation + 1 && rest.n)
@@ -492,7 +495,7 @@ static void on_timer(struct timer *timer)
 void session_watch_files(struct cadre_session *s)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct hook_set *set = s->tree.services->policy.hooks;
+	const struct hook_set *set = s->tree.policy->hooks;
 
 	if (!set || !set->events[HOOK_FILE_CHANGED])
 		return;

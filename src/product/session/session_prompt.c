@@ -249,18 +249,18 @@ static int set_model(struct cadre_session *s, const char *name, struct err *err)
 /* This never grants a permission that the command line did not offer. */
 static int set_mode(struct cadre_session *s, const char *name, struct err *err)
 {
-	struct options o = s->services->options;
+	const struct options *given = &s->tree.policy->options;
+	struct options o = *given;
 	enum permission_mode mode;
 
 	if (!name || !permission_mode_parse(str_from(name), &o.permission_mode))
 		return err_set(err, ERR_USAGE, "unknown permission mode '%s'", name ? name : "");
 	o.mode_given = true;
-	if (o.permission_mode == PERMISSION_BYPASS && !s->services->options.may_bypass &&
-	    s->services->options.permission_mode != PERMISSION_BYPASS)
+	if (o.permission_mode == PERMISSION_BYPASS && !given->may_bypass && given->permission_mode != PERMISSION_BYPASS)
 		return err_set(err, ERR_DENIED,
 			       "bypassPermissions was not allowed at the start: it needs "
 			       "--allow-dangerously-skip-permissions");
-	if (policy_start_mode(s->services->policy.settings, &o, &mode, err) < 0)
+	if (policy_start_mode(s->tree.policy->settings, &o, &mode, err) < 0)
 		return -(int)err->kind;
 	permission_choose_mode(&s->tree.main.permission, mode);
 	agent_follow_mode(&s->tree.main);
@@ -377,7 +377,7 @@ int session_apply_settings(struct cadre_session *s, const struct json *more, str
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf layer = { 0 }, merged = { 0 };
 	struct services *sv = s->services;
-	const char *given = sv->options.settings;
+	const char *given = s->tree.policy->options.settings;
 	const struct json *old = NULL;
 	struct policy *changed;
 
@@ -392,12 +392,15 @@ int session_apply_settings(struct cadre_session *s, const struct json *more, str
 	if (held && held->enabled && wish && !json_bool(wish))
 		return err_set(err, ERR_DENIED, "sandbox.enabled cannot be switched off while the session runs");
 	merge_settings(&merged, &a, old, more);
-	sv->options.settings = arena_strdup(&sv->options.arena, merged.p);
-	if (policy_renew(sv, &changed, err) < 0) {
-		sv->options.settings = given;
+	const char *now = arena_strdup(&sv->options.arena, merged.p);
+	s->tree.policy->options.settings = now;
+	if (policy_renew(sv, s->tree.policy, &changed, err) < 0) {
+		s->tree.policy->options.settings = given;
 		return -(int)err->kind;
 	}
-	policy_apply(sv, changed);
+	if (sv->options.settings == given) /* for sessions that are opened like this one */
+		sv->options.settings = now;
+	policy_apply(sv, s->tree.policy, changed);
 	for (size_t i = 0; i < COUNT_OF(steered); i++) {
 		const struct json *v = json_get(more, steered[i].key);
 		int status =

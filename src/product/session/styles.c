@@ -153,7 +153,7 @@ static struct catalog *open_styles(const struct cadre_session *s)
 			.name = p->name, .vars = p->vars, .paths = paths, .path_count = p->styles.count
 		};
 	}
-	catalog_sources_hold(&sources, &a, sv->policy.settings);
+	catalog_sources_hold(&sources, &a, s->tree.policy->settings);
 	(void)catalog_new(&style_kind, &sources, &styles,
 			  NULL); /* fails for a place of its own, which is compiled in */
 	return styles;
@@ -174,7 +174,7 @@ static const struct catalog_entry *next_style(const struct catalog *c, const str
 
 void session_find_style(struct cadre_session *s)
 {
-	const char *name = json_cstr(settings_get(s->services->policy.settings, "outputStyle", NULL), &s->arena);
+	const char *name = json_cstr(settings_get(s->tree.policy->settings, "outputStyle", NULL), &s->arena);
 
 	s->tree.style.on = false;
 	s->style_name = "default";

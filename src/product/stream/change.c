@@ -135,19 +135,17 @@ static int store_setting(const struct wire_request *r, struct json_member m, str
 {
 	const struct json *source = json_get(r->body, "source");
 	struct str key = json_str(m.key, r->arena);
-	struct settings_spec spec;
+	const struct settings_spec *spec = settings_source(r->wire->session->tree.policy->settings);
 	size_t i = 0;
 
 	while (i < COUNT_OF(storable) && !(json_str_is(source, storable[i].source) && str_is(key, storable[i].key)))
 		i++;
 	if (i == COUNT_OF(storable) || !json_is(m.value, JSON_STRING))
 		return err_set(err, ERR_USAGE, "'" STR_FMT "' cannot be stored in this file", STR_ARG(key));
-	if (services_settings_spec(r->wire->services, r->arena, &spec, err) < 0)
-		return -(int)err->kind;
-	if (spec.bare || !(spec.sources & storable[i].needs))
+	if (spec->bare || !(spec->sources & storable[i].needs))
 		return err_set(err, ERR_DENIED, "the session does not read this file");
-	const char *file = storable[i].needs == SETTINGS_USER ? path_join(r->arena, spec.config_dir, "settings.json")
-							      : settings_local_path(r->arena, &spec);
+	const char *file = storable[i].needs == SETTINGS_USER ? path_join(r->arena, spec->config_dir, "settings.json")
+							      : settings_local_path(r->arena, spec);
 	return session_store_setting(
 		r->wire->session,
 		&(struct settings_change){ .path = file, .names = &key, .count = 1, .value = json_raw(m.value) }, err);
@@ -163,9 +161,9 @@ int wire_update_settings(struct wire_request *r, struct err *err)
 
 	for (struct json_member m = json_members(settings); status == 0 && m.key; m = json_member_next(settings, m))
 		status = store_setting(r, m, err);
-	if (status < 0 || (status = policy_renew(s->services, &changed, err)) < 0)
+	if (status < 0 || (status = policy_renew(s->services, s->tree.policy, &changed, err)) < 0)
 		return status;
-	policy_apply(s->services, changed);
+	policy_apply(s->services, s->tree.policy, changed);
 	session_find_style(s);
 	agent_renew_head(&s->tree.main);
 	return 0;

@@ -104,7 +104,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	put_skill_names(w, &s->tree, SKILL_FOR_MODEL);
 	json_close(w);
 	plugin_list_put(w, s->services->plugins);
-	put_server_errors(w, s->services->mcp_config);
+	put_server_errors(w, s->tree.policy->mcp_config);
 	json_putf(w, "sandbox?:'%s'", sandbox);
 }
 

@@ -171,10 +171,13 @@ int wire_initialize(struct wire_request *r, struct err *err)
 	struct policy *changed;
 
 	if (w->session && json_is(hooks, JSON_OBJECT)) {
-		if (set_option(r, "hooks", arena_str(r->arena, json_raw(hooks)).p, err) < 0 ||
-		    policy_renew(sv, &changed, err) < 0)
+		struct policy *p = w->session->tree.policy;
+		if (set_option(r, "hooks", arena_str(r->arena, json_raw(hooks)).p, err) < 0)
 			return -(int)err->kind;
-		policy_apply(sv, changed);
+		p->options.hooks = sv->options.hooks;
+		if (policy_renew(sv, p, &changed, err) < 0)
+			return -(int)err->kind;
+		policy_apply(sv, p, changed);
 	} else if (!w->session && open_session(r, err) < 0) {
 		/* Without a session there is no answer: the result and the exit code have the reason, and SDKs raise it. */
 		wire_fail_start(w, err->text);

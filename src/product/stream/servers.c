@@ -190,7 +190,7 @@ static int join_new(const struct wire_request *r, struct json_member m, bool *re
 	*ret_added = false;
 	if (mcp_server_read(&entry, &notes, &server, NULL, err) < 0)
 		return -(int)err->kind;
-	int status = mcp_config_admit(r->wire->services->mcp_config, server, err);
+	int status = mcp_config_admit(r->wire->session->tree.policy->mcp_config, server, err);
 	if (status == 0) {
 		struct cadre_wire *w = r->wire;
 		if (!(map_get(&w->named_servers, name) != NULL))

@@ -45,7 +45,7 @@ static void put_source(void *data, const struct settings_view *view)
 
 int wire_get_settings(struct wire_request *r, struct err *err)
 {
-	const struct settings *settings = r->wire->services->policy.settings;
+	const struct settings *settings = r->wire->session->tree.policy->settings;
 	struct effective effective = { .out = &r->out, .settings = settings };
 
 	json_kopen(&r->out, "effective", '{');
@@ -204,7 +204,7 @@ static void put_hook(struct json_out *out, const struct hook *h, const struct ho
 
 int wire_list_hooks(struct wire_request *r, struct err *err)
 {
-	const struct policy *p = &r->wire->services->policy;
+	const struct policy *p = r->wire->session->tree.policy;
 	size_t managed = 0;
 
 	json_kopen(&r->out, "events", '[');

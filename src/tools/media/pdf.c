@@ -133,6 +133,7 @@ void pdf_program_start(struct pdf_program *p, const char *const *words, size_t l
 		.in_fd = p->file,
 		.landlock_fd = p->env->landlock_fd,
 		.of = CHILD_OF_CONVERTER,
+		.cage = p->env->sandbox,
 	};
 	(void)lseek(p->file, 0, SEEK_SET);
 	buf_clear(&p->out);

@@ -159,7 +159,7 @@ unsigned web_refused_kinds(const struct tool_call *call, const struct web_url *u
 	struct str host = str_from(url->host);
 	enum address_kind kind = address_kind_of_host(host);
 
-	if (call->env->web->allow_private)
+	if (call->env->settings && call->env->settings->fetch_private)
 		return ADDRESS_OTHER;
 	if (!permission_names_host(call->env->permission, host))
 		return ADDRESS_NOT_PUBLIC;

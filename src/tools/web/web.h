@@ -55,7 +55,6 @@ struct web {
 	struct http *http;
 	struct web_cache cache;
 	struct map searches; /* session id -> how many; the number is the pointer */
-	bool allow_private;  /* addresses that are not public may be fetched from */
 	/* Set by the composition root; NULL: there is no model, and pages are given as they are. The spending is that of the
 	 * agent whose env it is. Below 0: it cannot be asked, and done does not come. */
 	int (*ask)(struct web *web, struct tool_env *env, struct web_question *q, struct err *err);

@@ -18,19 +18,19 @@ static void on_catalog(struct mcp_client *c, void *data)
 	mcp_catalog_unref(catalog);
 }
 
-static void on_log(void *data, const struct mcp_server *server, const char *level, struct str text)
+static void on_log(void *data, const struct mcp_client *client, const char *level, struct str text)
 {
 	struct client_stage *s = data;
 
-	(void)server;
+	(void)client;
 	buf_addf(&s->log, "%s " STR_FMT "\n", level, STR_ARG(text));
 }
 
-static void on_elicitation(void *data, const struct mcp_server *server, struct mcp_elicitation *e)
+static void on_elicitation(void *data, const struct mcp_client *client, struct mcp_elicitation *e)
 {
 	struct client_stage *s = data;
 
-	(void)server;
+	(void)client;
 	s->asked_before = s->asked;
 	s->asked = e;
 	if (s->answer_at_once)
@@ -42,11 +42,6 @@ static void on_elicitation_gone(void *data, struct mcp_elicitation *e)
 	struct client_stage *s = data;
 	CHECK(e == s->asked || e == s->asked_before);
 	s->gone++;
-}
-
-static const char *const *roots(void *data)
-{
-	return ((struct client_stage *)data)->roots;
 }
 
 static struct mcp_transport *stage_transport(void *data, struct mcp_server *server,
@@ -69,7 +64,6 @@ void client_stage_connect(struct client_stage *s)
 		.host = { .on_log = on_log,
 			  .on_elicitation = on_elicitation,
 			  .on_elicitation_gone = on_elicitation_gone,
-			  .roots = roots,
 			  .make_transport = stage_transport,
 			  .data = s },
 		.on_state = on_state,

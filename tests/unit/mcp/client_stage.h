@@ -15,7 +15,6 @@ struct client_stage {
 	bool answer_at_once;
 	unsigned gone, closed;
 	double progress;
-	const char *const *roots;
 };
 
 void client_stage_init(struct client_stage *s);

@@ -20,7 +20,7 @@ TEST(requests_of_the_server_are_answered)
 	struct client_stage s;
 
 	client_stage_init(&s);
-	s.roots = (const char *const[]){ "file:///w/a", NULL };
+	s.peer.env.roots = (const char *const[]){ "file:///w/a", NULL };
 	client_stage_connect(&s);
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		buf_clear(&s.peer.sent);

@@ -51,7 +51,7 @@ static void stage_release(struct stage *s)
 static struct mcp_lease *join(struct stage *s, const char *name, const char *key, enum mcp_kind kind)
 {
 	struct mcp_server *server = peer_server(name, key, kind);
-	struct mcp_lease *l = mcp_pool_join(s->pool, server, on_change, s);
+	struct mcp_lease *l = mcp_pool_join(s->pool, &s->peer.env, server, on_change, s);
 
 	mcp_server_unref(server);
 	return l;
@@ -70,7 +70,7 @@ TEST(a_thousand_links_with_one_key_share_one_connection)
 	CHECK_INT(s.peer.starts, 1);
 	CHECK_INT(s.changes, 1000); /* state and catalog come in one turn */
 	CHECK_INT(mcp_lease_state(links[999]), MCP_CONNECTED);
-	mcp_pool_roots_changed(s.pool);
+	mcp_pool_roots_changed(s.pool, &s.peer.env);
 	CHECK(peer_was_sent(&s.peer, "notifications/roots/list_changed"));
 
 	for (size_t i = 0; i < COUNT_OF(links); i++)
@@ -249,8 +249,8 @@ TEST(a_set_joins_a_name_once_and_shares_with_another)
 	struct mcp_selection *parent, *child;
 
 	stage_init(&s);
-	parent = mcp_selection_new(s.pool);
-	child = mcp_selection_new(s.pool);
+	parent = mcp_selection_new(s.pool, &s.peer.env);
+	child = mcp_selection_new(s.pool, &s.peer.env);
 	struct mcp_lease *l = mcp_selection_join(parent, server);
 	CHECK(mcp_selection_join(parent, server) == l);
 	CHECK_INT(mcp_selection_count(parent), 1);
@@ -272,13 +272,46 @@ TEST(a_set_joins_a_name_once_and_shares_with_another)
 	stage_release(&s);
 }
 
+TEST(sets_of_another_environment_have_connections_of_their_own)
+{
+	struct stage s;
+	struct mcp_server *server = peer_server("a", "k", MCP_STDIO);
+	struct mcp_selection *sets[3];
+
+	stage_init(&s);
+	struct mcp_env *env = mcp_env_new(&s.peer.env), *other = mcp_env_new(&s.peer.env);
+	for (size_t i = 0; i < COUNT_OF(sets); i++) {
+		sets[i] = mcp_selection_new(s.pool, i < 2 ? env : other);
+		mcp_selection_join(sets[i], server);
+	}
+	mcp_env_unref(env);
+	loop_run(s.peer.loop);
+	CHECK_INT(s.peer.starts, 2);
+	const struct mcp_client *shared = mcp_lease_client(mcp_selection_at(sets[0], 0));
+	CHECK(mcp_selection_has_client(sets[1], shared) && !mcp_selection_has_client(sets[2], shared));
+
+	call(&s, mcp_selection_at(sets[1], 0));
+	mcp_selection_move(sets[1], other);
+	peer_run_for(&s.peer, 100);
+	CHECK_STR(buf_str(&s.ends), "the request to the server a was cancelled\n");
+	CHECK(peer_was_sent(&s.peer, "\"reason\":\"the settings of its sandbox have changed\""));
+	CHECK_INT(s.peer.starts, 2);
+	CHECK(mcp_selection_has_client(sets[0], shared) && !mcp_selection_has_client(sets[1], shared));
+	CHECK(mcp_selection_has_client(sets[1], mcp_lease_client(mcp_selection_at(sets[2], 0))));
+	for (size_t i = 0; i < COUNT_OF(sets); i++)
+		mcp_selection_free(sets[i]);
+	mcp_env_unref(other);
+	mcp_server_unref(server);
+	stage_release(&s);
+}
+
 TEST(waiting_ends_when_all_have_settled_or_the_time_is_over)
 {
 	struct stage s;
 	struct mcp_selection *set;
 
 	stage_init(&s);
-	set = mcp_selection_new(s.pool);
+	set = mcp_selection_new(s.pool, &s.peer.env);
 	mcp_selection_wait(set, 5000, on_settled, &s); /* nothing to wait for */
 	CHECK_INT(s.settled, 0);
 	peer_run_for(&s.peer, 0);
@@ -322,7 +355,7 @@ TEST(a_change_is_told_once_a_turn_and_whoever_is_told_may_free_the_set)
 	struct mcp_server *other = peer_server("other", "k2", MCP_STDIO);
 
 	stage_init(&s);
-	s.freed_on_change = mcp_selection_new(s.pool);
+	s.freed_on_change = mcp_selection_new(s.pool, &s.peer.env);
 	mcp_selection_join(s.freed_on_change, s.peer.server);
 	mcp_selection_join(s.freed_on_change, other);
 	mcp_selection_on_change(s.freed_on_change, free_set, &s);
@@ -344,6 +377,7 @@ int test_pool(void)
 			 T(a_disabled_link_has_no_connection_until_it_is_enabled),
 			 T(draining_ends_what_is_still_in_use_and_nobody_joins_any_more),
 			 T(a_set_joins_a_name_once_and_shares_with_another),
+			 T(sets_of_another_environment_have_connections_of_their_own),
 			 T(waiting_ends_when_all_have_settled_or_the_time_is_over),
 			 T(a_change_is_told_once_a_turn_and_whoever_is_told_may_free_the_set));
 }

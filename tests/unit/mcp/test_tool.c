@@ -38,7 +38,7 @@ static void stage_init(struct stage *s)
 	*s = (struct stage){ .gate.ask = allow };
 	peer_init(&s->peer);
 	s->pool = mcp_pool_new(&s->peer.env, &events);
-	s->set = mcp_selection_new(s->pool);
+	s->set = mcp_selection_new(s->pool, &s->peer.env);
 	folder_make(s->dir);
 	s->env = (struct tool_env){ .loop = s->peer.loop, .servers = s->set, .results_dir = s->dir };
 }
@@ -107,7 +107,7 @@ TEST(tools_have_the_name_of_their_server_and_one_definition_for_all_agents)
 	CHECK_INT(s.tools.tools[0]->flags, TOOL_OWN_LIMIT | TOOL_CONCURRENT | TOOL_MAY_WAIT);
 	CHECK_INT(s.tools.tools[1]->flags, TOOL_OWN_LIMIT | TOOL_MAY_WAIT);
 
-	child = mcp_selection_new(s.pool);
+	child = mcp_selection_new(s.pool, &s.peer.env);
 	mcp_selection_share(child, s.set, STR("srv"));
 	mcp_selection_tools(child, &again);
 	CHECK(again.tools[0] == s.tools.tools[0]);

@@ -38,13 +38,13 @@ static bool has_hooks(const struct stage *s)
 }
 
 /* A file that was written within the clock's last tick counts as changed until the tick is over. */
-static void stage_settle(struct stage *s, void (*take)(struct services *sv, struct policy *changed))
+static void stage_settle(struct stage *s, void (*take)(struct policy *p, struct policy *changed))
 {
 	struct policy *changed;
 	int status;
 
-	while ((status = policy_look(s->sv, &changed, NULL)) == 1)
-		take(s->sv, changed);
+	while ((status = policy_look(s->sv, &s->sv->policy, &changed, NULL)) == 1)
+		take(&s->sv->policy, changed);
 	CHECK_INT(status, 0);
 }
 
@@ -80,7 +80,7 @@ TEST(memory_can_be_switched_off)
 		CHECK_INT(policy_load(s.sv, NULL), 0);
 		if (rows[i].variable)
 			services_setenv(s.sv, "CLAUDE_CODE_DISABLE_AUTO_MEMORY", rows[i].variable);
-		CHECK_INT(agent_memory_is_on(s.sv), rows[i].on);
+		CHECK_INT(agent_memory_is_on(s.sv, &s.sv->policy), rows[i].on);
 		stage_close(&s);
 	}
 }
@@ -97,9 +97,9 @@ TEST(a_change_is_seen_once_and_counts_when_it_is_adopted)
 	stage_settle(&s, policy_adopt);
 	unsigned before = s.sv->policy.generation;
 	file_put(s.user, STR("{" HOOKS "}"));
-	CHECK_INT(policy_look(s.sv, &changed, &err), 1);
+	CHECK_INT(policy_look(s.sv, &s.sv->policy, &changed, &err), 1);
 	CHECK(!has_hooks(&s)); /* until it is adopted */
-	policy_adopt(s.sv, changed);
+	policy_adopt(&s.sv->policy, changed);
 	CHECK(has_hooks(&s));
 	CHECK(s.sv->policy.generation > before);
 	stage_settle(&s, policy_adopt);
@@ -115,13 +115,13 @@ TEST(a_declined_change_is_not_offered_again)
 	stage_open(&s, "{}");
 	CHECK_INT(policy_load(s.sv, &err), 0);
 	file_put(s.user, STR("{" HOOKS "}"));
-	CHECK_INT(policy_look(s.sv, &changed, &err), 1);
-	policy_decline(s.sv, changed);
+	CHECK_INT(policy_look(s.sv, &s.sv->policy, &changed, &err), 1);
+	policy_decline(&s.sv->policy, changed);
 	stage_settle(&s, policy_decline);
 	CHECK(!has_hooks(&s));
 	file_put(s.user, STR("{" HOOKS ",\"model\":\"opus\"}"));
-	CHECK_INT(policy_look(s.sv, &changed, &err), 1);
-	policy_adopt(s.sv, changed);
+	CHECK_INT(policy_look(s.sv, &s.sv->policy, &changed, &err), 1);
+	policy_adopt(&s.sv->policy, changed);
 	CHECK(has_hooks(&s));
 	stage_close(&s);
 }
@@ -135,7 +135,7 @@ TEST(a_file_that_breaks_leaves_the_old_policy)
 	stage_open(&s, "{" HOOKS "}");
 	CHECK_INT(policy_load(s.sv, &err), 0);
 	file_put(s.user, STR("{\"hooks\":"));
-	CHECK(policy_look(s.sv, &changed, &err) < 0);
+	CHECK(policy_look(s.sv, &s.sv->policy, &changed, &err) < 0);
 	CHECK(has_hooks(&s));
 	stage_close(&s);
 }

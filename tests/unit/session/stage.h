@@ -21,4 +21,5 @@ int stage_prompt(struct stage *st, const char *text);
 void stage_close(struct stage *st); /* also what the test did not close */
 
 int test_host(void);
+int test_several(void);
 int test_turn(void);

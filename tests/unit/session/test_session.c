@@ -6,5 +6,6 @@ int main(void)
 {
 	test_turn();
 	test_host();
+	test_several();
 	return tests_run();
 }

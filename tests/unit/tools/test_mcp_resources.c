@@ -26,7 +26,7 @@ static void stage_init(struct stage *s)
 	s->peer.resources =
 		"{\"uri\":\"mem://a\",\"name\":\"a\",\"server\":\"lies\"},{\"uri\":\"mem://b\",\"name\":\"b\"}";
 	s->pool = mcp_pool_new(&s->peer.env, &events);
-	s->set = mcp_selection_new(s->pool);
+	s->set = mcp_selection_new(s->pool, &s->peer.env);
 	mcp_selection_join(s->set, s->peer.server);
 	loop_run(s->peer.loop);
 	s->own_loop = s->box.env.loop;

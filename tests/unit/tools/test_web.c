@@ -177,7 +177,7 @@ TEST(a_rule_that_names_a_host_opens_what_the_host_is_and_no_more)
 		struct tool_call call = { .env = &s.box.env };
 		CHECK_INT(web_url_parse(&a, str_from(rows[i].url), &url, NULL), 0);
 		CHECK_INT(web_refused_kinds(&call, &url), rows[i].refused);
-		s.web->allow_private = true;
+		s.box.env.settings = &(struct tool_settings){ .fetch_private = true };
 		CHECK_INT(web_refused_kinds(&call, &url), ADDRESS_OTHER);
 		stage_close(&s);
 	}
