@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "lib/base/buf.h"
+#include "lib/git/git_config.h"
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
@@ -89,25 +90,6 @@ static int program_run(const struct program *p, struct err *err)
 
 #define GIT "git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"
 
-/* Drops variables that redirect git; keeps those for reaching a server and for the user's settings. */
-static bool git_keeps_variable(const char *entry)
-{
-	static const char *const kept[] = { "GIT_SSH",
-					    "GIT_SSL_",
-					    "GIT_ASKPASS=",
-					    "GIT_CONFIG_GLOBAL=",
-					    "GIT_CONFIG_SYSTEM=",
-					    "GIT_CONFIG_NOSYSTEM=",
-					    "GIT_EXEC_PATH=" };
-
-	if (strncmp(entry, "GIT_", 4) != 0)
-		return strncmp(entry, "LC_ALL=", 7) != 0;
-	for (size_t i = 0; i < COUNT_OF(kept); i++)
-		if (!strncmp(entry, kept[i], strlen(kept[i])))
-			return true;
-	return false;
-}
-
 /* ext:: would run a program. A redirect leads to no weaker protocol, and no server to files of this machine; an address of the user's
  * settings (insteadOf) may stand for https. */
 static const char *git_protocols(const char *url)
@@ -127,16 +109,10 @@ static const char *git_protocols(const char *url)
 static int git_run(const char *const *argv, const char *url, const char *what, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char **env = arena_alloc(&a, (str_count((const char *const *)environ) + 4) * sizeof *env);
-	size_t n = 0;
+	size_t n;
+	const char **env = git_environment(&a, 1, &n);
 
-	for (char **entry = environ; *entry; entry++)
-		if (git_keeps_variable(*entry))
-			env[n++] = *entry;
-	env[n++] = "LC_ALL=C";
-	env[n++] = "GIT_TERMINAL_PROMPT=0";
-	env[n++] = git_protocols(url);
-	env[n] = NULL;
+	env[n] = git_protocols(url);
 	return program_run(&(struct program){ .argv = argv, .envp = env, .what = what }, err);
 }
 
