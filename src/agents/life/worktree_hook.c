@@ -31,7 +31,7 @@ static int worktree_hook_check(struct arena *a, const char *path, const char *ro
 	}
 	AUTO_FREE char *real = realpath(path, NULL);
 	AUTO_FREE char *real_root = realpath(root, NULL);
-	if (!real || stat(real, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (!real || !file_is_dir(real))
 		return err_set(err, ERR_NOT_FOUND, "a WorktreeCreate hook named %s, which is not a directory", path);
 	bool enters = path_is_inside(real, root) && !path_is_inside(path, root);
 	if (enters || path_is_inside(real_root ? real_root : root, real))
