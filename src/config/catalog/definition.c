@@ -294,20 +294,13 @@ struct diagnostic *diagnostics_addv(struct diagnostics *d, enum diagnostic_level
 
 	if (d->count >= DIAGNOSTICS_LIMIT * (level == DIAGNOSTIC_ERROR ? 2 : 1))
 		return NULL;
-	if (d->count == d->cap) {
-		d->cap = d->cap ? d->cap * 2 : 8;
-		struct diagnostic *list = arena_alloc(d->arena, d->cap * sizeof *list);
-		if (d->count)
-			memcpy(list, d->list, d->count * sizeof *list);
-		d->list = list;
-	}
 	/* Messages quote foreign text: they are reduced to one line of valid UTF-8. */
 	vsnprintf(text, sizeof text, fmt, args);
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < 0x20)
 			*p = ' ';
 	utf8_add_repaired(&tidy, str_from(text));
-	struct diagnostic *one = &d->list[d->count++];
+	struct diagnostic *one = arena_push(d->arena, d->list, d->count);
 	*one = (struct diagnostic){ level, line, arena_dup(d->arena, tidy.p, tidy.n), NULL };
 	return one;
 }

@@ -29,7 +29,7 @@ enum { DIAGNOSTICS_LIMIT = 200 }; /* twice as many if they are errors */
 struct diagnostics {
 	struct arena *arena;
 	struct diagnostic *list;
-	size_t count, cap;
+	size_t count;
 };
 
 /* Returns the new one, or NULL: beyond the limit nothing is kept, because a hostile file must not fill the memory with

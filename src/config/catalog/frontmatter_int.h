@@ -9,7 +9,7 @@ struct fm_reader {
 	const struct definition_field *known; /* the table; NULL: every key is known */
 	struct diagnostics *diagnostics;
 	struct frontmatter_field *fields;
-	size_t count, cap;
+	size_t count;
 	struct buf json; /* scratch: the value being written */
 };
 

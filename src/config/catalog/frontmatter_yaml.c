@@ -223,14 +223,8 @@ static bool read_document(struct yaml *y)
 
 struct frontmatter_field *fm_add(struct fm_reader *r, struct str key, unsigned line)
 {
-	if (r->count == r->cap) {
-		r->cap = r->cap ? r->cap * 2 : 16;
-		struct frontmatter_field *grown = arena_alloc(r->arena, r->cap * sizeof *grown);
-		if (r->count)
-			memcpy(grown, r->fields, r->count * sizeof *grown);
-		r->fields = grown;
-	}
-	struct frontmatter_field *f = &r->fields[r->count++];
+	struct frontmatter_field *f = arena_push(r->arena, r->fields, r->count);
+
 	*f = (struct frontmatter_field){ .key = arena_str(r->arena, key), .line = line };
 	return f;
 }

@@ -264,9 +264,7 @@ static void find_agent_places(struct catalog_locations *p, const struct catalog_
 static void finish_plugin_agent(struct agent_definition *d, const struct catalog_plugin *plugin, const char *below)
 {
 	AUTO_BUF struct buf filled = { 0 };
-	struct diagnostics all = {
-		.arena = &d->arena, .list = d->diagnostics, .count = d->diagnostic_count, .cap = d->diagnostic_count
-	};
+	struct diagnostics all = { &d->arena, d->diagnostics, d->diagnostic_count };
 	unsigned line;
 
 	d->plugin = arena_strdup(&d->arena, plugin->name);

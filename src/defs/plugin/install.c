@@ -157,7 +157,6 @@ static int install_copy(struct arena *a, const struct install *what, const char 
 	const char *version = p->version && p->version[0]                                      ? p->version
 			      : what->offer && what->offer->version && what->offer->version[0] ? what->offer->version
 											       : "unknown";
-	size_t n = strspn(version, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
 	if (p->state == PLUGIN_FAILED && e->line)
 		status = err_set(err, ERR_USAGE, "%s:%u: %s", e->file, e->line, e->message);
 	else if (p->state == PLUGIN_FAILED)
@@ -165,7 +164,7 @@ static int install_copy(struct arena *a, const struct install *what, const char 
 	else if (what->offer && strcmp(what->offer->name, p->name) != 0)
 		status = err_set(err, ERR_USAGE, "the marketplace offers it as %s, but its name is %s",
 				 what->offer->name, p->name);
-	else if (!n || n > 64 || version[n] || version[0] == '.')
+	else if (!str_is_name(str_from(version), "._+-") || strlen(version) > 64 || version[0] == '.')
 		status = err_set(err, ERR_USAGE, "version: '%.60s' cannot be the name of a directory", version);
 	else
 		*ret_installed = (struct installed_plugin){

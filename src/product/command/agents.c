@@ -433,7 +433,6 @@ static int agents_memory(struct cadre_call *call)
 
 static int agents_new(struct cadre_call *call)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	const char *name = call->operands[0];
@@ -444,7 +443,7 @@ static int agents_new(struct cadre_call *call)
 	if (status < 0)
 		return status;
 	/* It becomes the name of a file, and a type in calls and rules. */
-	if (!name[0] || strlen(name) > LONGEST_NAME || name[strspn(name, letters)] || char_in(name[0], "-_"))
+	if (strlen(name) > LONGEST_NAME || !str_is_name(str_from(name), "-_") || char_in(name[0], "-_"))
 		return err_set(call->err, ERR_USAGE,
 			       "'%.80s' cannot be the name of an agent: expected letters, digits, "
 			       "'-' and '_', %d at most, the first a letter or digit",
