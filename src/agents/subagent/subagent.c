@@ -287,6 +287,17 @@ static bool asked_to_end(const struct agent *a)
 	return a->stop_asked || a->suspend_asked;
 }
 
+static enum end_state asked_end(const struct agent *a) /* of one that was asked to */
+{
+	return a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED;
+}
+
+static void begin_turn(struct agent *a) /* the one before is over */
+{
+	agent_leave_turn_models(a);
+	query_start(&a->query);
+}
+
 static void step_starts(struct agent *a)
 {
 	struct slot_pool *slots = &a->tree->slots;
@@ -314,13 +325,12 @@ static void step_starts(struct agent *a)
 		if (err.kind) {
 			if (!a->failure.n)
 				buf_addstr(&a->failure, err.text);
-			begin_teardown(a, asked_to_end(a) ? (a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED)
-							  : AGENT_FAILED);
+			begin_teardown(a, asked_to_end(a) ? asked_end(a) : AGENT_FAILED);
 			return;
 		}
 		a->step++;
 		if (asked_to_end(a)) {
-			begin_teardown(a, a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
+			begin_teardown(a, asked_end(a));
 			return;
 		}
 	}
@@ -352,9 +362,7 @@ static void step_runs(struct agent *a)
 		return;
 	a->turn_over = false;
 	if (query_wants_turn(q) && q->end == QUERY_DONE && !asked_to_end(a)) {
-		agent_leave_fallback(a);
-		agent_leave_turn_model(a);
-		query_start(q);
+		begin_turn(a);
 		return;
 	}
 	if (a->children && q->end == QUERY_DONE && !asked_to_end(a)) {
@@ -374,12 +382,10 @@ static void step_runs(struct agent *a)
 static void step_rests(struct agent *a)
 {
 	if (asked_to_end(a)) {
-		subagent_begin_end(a, a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
+		subagent_begin_end(a, asked_end(a));
 	} else if (query_wants_turn(&a->query)) {
 		a->phase = CHILD_RUNS;
-		agent_leave_fallback(a);
-		agent_leave_turn_model(a);
-		query_start(&a->query);
+		begin_turn(a);
 	} else if (!a->children) {
 		subagent_begin_end(a, AGENT_COMPLETED);
 	}
@@ -399,8 +405,8 @@ static void begin_wait(struct agent *a)
 	agent_record_end_waits(a->record);
 	agent_tree_tasks_changed(a->tree);
 	agent_kick(a);
-	if (a->tree->on_idle && a->tree->idle_count == a->tree->alive_count)
-		a->tree->on_idle(a->tree);
+	if (a->tree->idle_count == a->tree->alive_count)
+		agent_tree_kick(a->tree);
 }
 
 static void step_waits(struct agent *a)
@@ -445,9 +451,7 @@ static void step_waits(struct agent *a)
 	a->phase = CHILD_RUNS;
 	if (a->start_context.n)
 		(void)agent_remind(a, buf_str(&a->start_context), &err);
-	agent_leave_fallback(a);
-	agent_leave_turn_model(a);
-	query_start(&a->query);
+	begin_turn(a);
 }
 
 static void step_ends(struct agent *a)
@@ -512,8 +516,8 @@ static void step_teardown(struct agent *a)
 		agent_kick(parent);
 	if (!t->alive_count)
 		agent_tree_notify_tasks(t);
-	if (t->alive_count == t->idle_count && t->on_idle)
-		t->on_idle(t);
+	if (t->alive_count == t->idle_count)
+		agent_tree_kick(t);
 }
 
 static void on_kick(struct kick *kick)
