@@ -150,8 +150,8 @@ static void on_async_hook_done(void *data, const struct hook_outcome *outcome)
 		t->on_async_hook(t, outcome);
 	list_remove(e);
 	free(e);
-	if (!t->async_hooks && t->on_idle)
-		t->on_idle(t);
+	if (!t->async_hooks)
+		agent_tree_kick(t);
 }
 
 struct hook_batch *agent_vrun_hooks(struct agent *a, enum hook_event event, const char *subject, hook_done_fn *done,

@@ -123,7 +123,6 @@ static void decide_shutdown(struct agent *a)
 
 static int member_run_over(struct agent *a, struct err *err)
 {
-	(void)err;
 	decide_shutdown(a);
 	a->record->member->tasks_shown = 0;
 	return a->leaves || a->record->member->plan ? 0 : run_task_hooks(a);
@@ -288,8 +287,7 @@ static bool member_job_over(struct member_job *j)
 	if (!j->team)
 		return false;
 	list_drop(&j->team->jobs, j);
-	if (j->record->tree->on_idle)
-		j->record->tree->on_idle(j->record->tree);
+	agent_tree_kick(j->record->tree);
 	return true;
 }
 
@@ -324,7 +322,6 @@ static void release_done(struct file_change *change, bool later, const struct er
 	struct agent_record *r = x->job.record;
 	AUTO_ARENA struct arena arena = { 0 };
 
-	(void)later;
 	if (member_job_over(&x->job)) {
 		if (x->tasks.n)
 			buf_addf(&x->end, " These tasks have no owner again:\n%s", x->tasks.p);

@@ -103,3 +103,10 @@ void spawner_kill_group(struct spawner *s, pid_t pgid);
 /* Ends processes that children left behind, also outside their groups (setsid, daemons), and waits at most a second.
  * Never touches processes of the host. */
 void spawner_reap_orphans(struct spawner *s);
+
+/* Any process of the machine. Its start tells it from a later one with the same pid. */
+int64_t process_start(int64_t pid); /* in clock ticks after boot; 0: no such process */
+static inline bool process_lives(int64_t pid, int64_t start)
+{
+	return pid > 0 && start > 0 && process_start(pid) == start;
+}

@@ -7,6 +7,7 @@
 #include "lib/base/utf8.h"
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
+#include "lib/io/spawn.h"
 #include "agents/agent/record.h"
 
 /* Collects tasks from sockets, state.db and meta files, and finds one by its id or name. */
@@ -115,7 +116,7 @@ static void add_past_row(void *data, const struct task_row *row)
 	struct task_row *copy = xpush(s->tasks, s->count, s->cap);
 	copy_row(&l->arena, row, copy);
 	s->cost_usd += row->cost_usd;
-	if (!strcmp(row->state, "running") && !task_owner_lives(row))
+	if (!strcmp(row->state, "running") && !process_lives(row->pid, row->pid_start))
 		copy->state = cut_off;
 }
 
