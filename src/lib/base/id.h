@@ -24,8 +24,18 @@ static inline bool id_is_agent(struct str s)
 uint64_t id_random_u64(void);
 
 void id_iso_time(int64_t unix_ms, char out[ISO_TIME_LEN + 1]); /* 2026-11-15T20:21:00.123Z */
+struct iso_time {
+	char text[ISO_TIME_LEN + 1];
+};
 uint64_t clock_ms(clockid_t clock);
 static inline int64_t id_wall_ms(void)
 {
 	return (int64_t)clock_ms(CLOCK_REALTIME);
+}
+static inline struct iso_time id_iso_now(void) /* id_iso_now().text holds until the end of the expression */
+{
+	struct iso_time now;
+
+	id_iso_time(id_wall_ms(), now.text);
+	return now;
 }

@@ -242,18 +242,11 @@ bool file_exists(const char *path)
 	return access(path, F_OK) == 0;
 }
 
-bool file_is_dir(const char *path)
+bool file_has_type(const char *path, mode_t type)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-bool file_is_regular(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+	return stat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
 }
 
 struct read_stamp read_stamp_of(const struct stat *st)

@@ -269,7 +269,7 @@ int marketplace_remove(struct cadre_call *call)
 	const char *ours = path_join(&ctx.arena, ctx.plugins_dir, "marketplaces");
 	if (!known)
 		return err_set(call->err, ERR_NOT_FOUND, "no such marketplace: %s", name);
-	int status = record_no_market(ctx.plugins_dir, name, call->err);
+	int status = record_market(ctx.plugins_dir, name, (struct str){ 0 }, NULL, call->err);
 	if (status == 0 && path_is_inside(known->dir, ours) && strcmp(known->dir, ours) != 0)
 		status = directory_remove(known->dir, call->err);
 	if (status == 0)
