@@ -319,7 +319,7 @@ static int step_query(struct agent *a, struct err *err)
 	return 0;
 }
 
-static int step_end_shells(struct agent *a, struct err *err)
+int agent_end_shells(struct agent *a, struct err *err)
 {
 	a->tree->kit->end_shells(&a->env);
 	return 0;
@@ -371,7 +371,7 @@ const struct life_step life[] = {
 	{ "servers", agent_join_servers, agent_leave_servers },
 	{ "tools", agent_choose_tools, agent_drop_tools },
 	{ "permission", agent_make_permission, NULL },
-	{ "query", step_query, step_end_shells },
+	{ "query", step_query, agent_end_shells },
 	{ "history", agent_find_history, NULL },
 	{ "skills", agent_preload, NULL },
 	{ "hooks", agent_step_hooks, agent_unregister_hooks },

@@ -20,12 +20,6 @@
 /* The one order of every end: stop hooks, its processes, the worktree decision, the end on disk; then life[] is
  * taken down, and last its parent gets the report. */
 
-static int end_processes(struct agent *a, struct err *err)
-{
-	a->tree->kit->end_shells(&a->env);
-	return 0;
-}
-
 static int record_end(struct agent *a, struct err *err)
 {
 	AUTO_BUF struct buf fields = { 0 };
@@ -71,7 +65,7 @@ static int sync_lines(struct agent *a, struct err *err)
 }
 
 typedef int end_step_fn(struct agent *a, struct err *err);
-static end_step_fn *const ending[] = { agent_stop_hooks, end_processes, sync_lines, agent_release_worktree,
+static end_step_fn *const ending[] = { agent_stop_hooks, agent_end_shells, sync_lines, agent_release_worktree,
 				       record_end };
 static const size_t ending_count = COUNT_OF(ending);
 
@@ -282,14 +276,9 @@ static void begin_teardown(struct agent *a, enum end_state end)
 	a->in_step = false;
 }
 
-static bool asked_to_end(const struct agent *a)
+static enum end_state asked_end(const struct agent *a) /* AGENT_RUNNING: nobody has asked it to end */
 {
-	return a->stop_asked || a->suspend_asked;
-}
-
-static enum end_state asked_end(const struct agent *a) /* of one that was asked to */
-{
-	return a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED;
+	return a->suspend_asked ? AGENT_SUSPENDED : a->stop_asked ? AGENT_KILLED : AGENT_RUNNING;
 }
 
 static void begin_turn(struct agent *a) /* the one before is over */
@@ -303,7 +292,7 @@ static void step_starts(struct agent *a)
 	struct slot_pool *slots = &a->tree->slots;
 	struct err err = { 0 };
 
-	if (asked_to_end(a) && a->in_step && !a->step_over) { /* a step that waits is cut short; its end still comes */
+	if (asked_end(a) && a->in_step && !a->step_over) { /* a step that waits is cut short; its end still comes */
 		session_load_stop(a->loading);
 		if (a->job)
 			worktree_job_cancel(a->job);
@@ -325,11 +314,11 @@ static void step_starts(struct agent *a)
 		if (err.kind) {
 			if (!a->failure.n)
 				buf_addstr(&a->failure, err.text);
-			begin_teardown(a, asked_to_end(a) ? asked_end(a) : AGENT_FAILED);
+			begin_teardown(a, asked_end(a) ? asked_end(a) : AGENT_FAILED);
 			return;
 		}
 		a->step++;
-		if (asked_to_end(a)) {
+		if (asked_end(a)) {
 			begin_teardown(a, asked_end(a));
 			return;
 		}
@@ -356,21 +345,21 @@ static void step_runs(struct agent *a)
 {
 	struct query *q = &a->query;
 
-	if (asked_to_end(a) && q->state != QUERY_IDLE)
+	if (asked_end(a) && q->state != QUERY_IDLE)
 		query_cancel(q);
 	if (!a->turn_over)
 		return;
 	a->turn_over = false;
-	if (query_wants_turn(q) && q->end == QUERY_DONE && !asked_to_end(a)) {
+	if (query_wants_turn(q) && q->end == QUERY_DONE && !asked_end(a)) {
 		begin_turn(a);
 		return;
 	}
-	if (a->children && q->end == QUERY_DONE && !asked_to_end(a)) {
+	if (a->children && q->end == QUERY_DONE && !asked_end(a)) {
 		a->phase = CHILD_RESTS;
 		slot_leave(&a->tree->slots, &q->agent_slot);
 		return;
 	}
-	if (q->end == QUERY_HALTED && a->record->member && a->record->member->plan && !asked_to_end(a)) {
+	if (q->end == QUERY_HALTED && a->record->member && a->record->member->plan && !asked_end(a)) {
 		subagent_begin_end(a, AGENT_COMPLETED); /* it submitted a plan: the run is over, and nothing failed */
 		return;
 	}
@@ -381,7 +370,7 @@ static void step_runs(struct agent *a)
 /* Its children work. It continues when one of them sends a notice, and ends when none is left. */
 static void step_rests(struct agent *a)
 {
-	if (asked_to_end(a)) {
+	if (asked_end(a)) {
 		subagent_begin_end(a, asked_end(a));
 	} else if (query_wants_turn(&a->query)) {
 		a->phase = CHILD_RUNS;

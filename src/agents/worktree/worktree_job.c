@@ -40,19 +40,6 @@ static const char *const git_options[] = {
 	"worktree.useRelativePaths=false",
 };
 
-static const char **worktree_environment(struct arena *a, const struct worktree *inside)
-{
-	size_t at;
-	const char **env = git_environment(a, 3, &at);
-
-	if (inside) {
-		env[at++] = arena_printf(a, "GIT_DIR=%s", inside->admin);
-		env[at++] = arena_printf(a, "GIT_COMMON_DIR=%s", inside->common);
-		env[at++] = arena_printf(a, "GIT_WORK_TREE=%s", inside->path);
-	}
-	return env;
-}
-
 static void on_git_output(struct child *c, bool is_stderr, const char *p, size_t n)
 {
 	struct worktree_job *job = child_data(c);
@@ -115,9 +102,16 @@ void job_git(struct worktree_job *job, const struct git_command *command)
 	g->timed_out = false;
 	g->abortable = command->abortable;
 	g->cap.fire = on_git_cap;
+	size_t at;
+	const char **env = git_environment(&a, 3, &at);
+	if (command->inside) {
+		env[at++] = arena_printf(&a, "GIT_DIR=%s", command->inside->admin);
+		env[at++] = arena_printf(&a, "GIT_COMMON_DIR=%s", command->inside->common);
+		env[at++] = arena_printf(&a, "GIT_WORK_TREE=%s", command->inside->path);
+	}
 	const struct child_options options = {
 		.argv = argv,
-		.envp = worktree_environment(&a, command->inside),
+		.envp = env,
 		.cwd = command->inside ? command->inside->path : command->cwd,
 		.input = command->input,
 		.landlock_fd = command->landlock_fd,
