@@ -11,7 +11,7 @@
 
 enum { LARGEST_CONFIG = 4 << 20, TELL_MS = 10000, STOP_MS = 180000 };
 
-static command_fn team_list, team_show, team_message, team_stop_member, team_tasks;
+static command_fn team_list, team_show, team_ask_member, team_tasks;
 
 const struct cadre_command command_team = {
 	.name = "team",
@@ -27,9 +27,9 @@ const struct cadre_command command_team = {
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", CADRE_COMMAND_BLOCKS, team_list },
-			{ "message", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_message },
+			{ "message", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_ask_member },
 			{ "show", "TEAM", CADRE_COMMAND_BLOCKS, team_show },
-			{ "stop", "MEMBER", CADRE_COMMAND_BLOCKS, team_stop_member },
+			{ "stop", "MEMBER", CADRE_COMMAND_BLOCKS, team_ask_member },
 			{ "tasks", "TEAM", CADRE_COMMAND_BLOCKS, team_tasks },
 			{ .name = NULL },
 		},
@@ -43,7 +43,7 @@ const struct cadre_command command_tell = {
 	.help = "Usage: cadre tell MEMBER TEXT    the same as `cadre team message`: a prompt to a member; it is woken if it is idle\n"
 		"\n"
 		"MEMBER is a name, or NAME@TEAM where several teams have one.\n",
-	.words = (const struct cadre_command_word[]){ { "", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_message },
+	.words = (const struct cadre_command_word[]){ { "", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_ask_member },
 						      { .name = NULL } },
 	.options = (const struct cadre_option[]){ { .name = NULL } },
 	.settings = (const char *const[]){ NULL },
@@ -58,13 +58,6 @@ struct team_file {
 	size_t tasks, open;
 	struct team_file *next;
 };
-
-static const char *text_of(const struct json *object, const char *key, struct arena *a)
-{
-	const char *text = json_cstr(json_get(object, key), a);
-
-	return text ? text : "";
-}
 
 static void open_tasks(struct todo_list *l, const char *config_dir, const char *team)
 {
@@ -99,15 +92,15 @@ static struct team_file *read_team(const char *config_dir, const char *name, str
 		return NULL;
 	const struct json *process = json_get(root, "leadProcess"), *members = json_get(root, "members");
 	t->name = arena_strdup(a, name);
-	t->description = text_of(root, "description", a);
-	t->session = text_of(root, "leadSessionId", a);
+	t->description = json_text(root, "description", a);
+	t->session = json_text(root, "leadSessionId", a);
 	(void)json_i64(json_get(process, "pid"), &t->pid);
 	(void)str_to_i64(json_str(json_get(process, "procStart"), a), &start);
 	t->alive = process_lives(t->pid, start);
 	t->names = arena_calloc(a, (json_is(members, JSON_ARRAY) ? members->count + 1 : 1) * sizeof *t->names);
 	for (const struct json *m = json_items(members); m; m = json_next(members, m))
 		if (!json_str_is(json_get(m, "name"), "team-lead"))
-			t->names[t->members++] = text_of(m, "name", a);
+			t->names[t->members++] = json_text(m, "name", a);
 	(void)count_tasks(t, config_dir);
 	return t;
 }
@@ -323,46 +316,26 @@ static int find_member(struct cadre_call *call, struct task_list *l, struct foun
 	return 0;
 }
 
-static int ask_session(struct cadre_call *call, const struct found_task *to, const char *request, const char *text,
-		       int ms)
+/* Without a text, the member is to end. */
+static int team_ask_member(struct cadre_call *call)
 {
-	AUTO_BUF struct buf line = { 0 }, answer = { 0 };
-	AUTO_TASKS struct task_list after = { 0 };
-	struct json_out w = json_out(&line), out = json_out(&call->report->json);
+	const char *text = call->operands[1];
+	AUTO_TASKS struct task_list l = { 0 }, after = { 0 };
+	AUTO_BUF struct buf request = { 0 };
+	struct json_out out = json_out(&call->report->json);
+	struct found_task to;
 
-	json_putf(&w, "{request:'%s'", request);
-	if (text) {
-		json_putf(&w, "agent:'%s', text:'%s'", to->row->agent, text);
-	} else {
-		json_putf(&w, "agents:['%s']", to->row->agent);
-	}
-	json_close(&w);
-	if (control_ask(to->session->socket, buf_str(&line), ms, &answer, call->err) < 0 ||
-	    task_list_add_answer(&after, to->session->socket, buf_str(&answer), call->err) < 0)
+	if (find_member(call, &l, &to) < 0)
 		return -(int)call->err->kind;
-	const struct task_row *row = after.count && after.sessions[0].count ? &after.sessions[0].tasks[0] : to->row;
+	if (text)
+		json_addf(&request, "{request:'tell', agent:'%s', text:'%s'}", to.row->agent, text);
+	else
+		json_addf(&request, "{request:'stop', agents:['%s']}", to.row->agent);
+	if (task_session_ask(to.session, buf_str(&request), text ? TELL_MS : STOP_MS, &after, call->err) < 0)
+		return -(int)call->err->kind;
+	const struct task_row *row = after.count && after.sessions[0].count ? &after.sessions[0].tasks[0] : to.row;
 	task_json_write(&out, row);
 	report_line(call->report, CADRE_GOOD, text ? "%s has your message (%s)" : "%s has ended: %s", row->name,
 		    row->state);
 	return 0;
-}
-
-static int team_message(struct cadre_call *call)
-{
-	AUTO_TASKS struct task_list l = { 0 };
-	struct found_task to;
-
-	if (find_member(call, &l, &to) < 0)
-		return -(int)call->err->kind;
-	return ask_session(call, &to, "tell", call->operands[1], TELL_MS);
-}
-
-static int team_stop_member(struct cadre_call *call)
-{
-	AUTO_TASKS struct task_list l = { 0 };
-	struct found_task to;
-
-	if (find_member(call, &l, &to) < 0)
-		return -(int)call->err->kind;
-	return ask_session(call, &to, "stop", NULL, STOP_MS);
 }
