@@ -16,8 +16,7 @@ static void on_pre_compact_hooks(void *data, const struct hook_outcome *outcome)
 	if (!a)
 		return;
 	emit_hook_messages(a->tree, &a->who, outcome);
-	for (size_t i = 0; i < outcome->context_count; i++)
-		buf_addf(&said, "%s" STR_FMT, said.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
+	hook_contexts_add(&said, outcome);
 	bool refused = outcome->blocked || outcome->stop;
 	struct str why = outcome->blocked ? outcome->block_reason : outcome->stop_reason;
 	query_compact_decided(&a->query, !refused, refused ? why : buf_str(&said));
@@ -44,36 +43,23 @@ static void on_session_start_hooks(void *data, const struct hook_outcome *outcom
 static bool before_compaction(struct query *q, void *data)
 {
 	struct agent *a = data;
-	struct compaction *c = q->compaction;
-	struct hook_event_spec spec = { .event = HOOK_PRE_COMPACT,
-					.subject = str_from(compact_trigger_name(c->trigger)) };
-	AUTO_BUF struct buf fields = { 0 };
+	const char *trigger = compact_trigger_name(q->compaction->trigger);
 
-	if (!agent_has_hooks(a, &spec))
-		return false;
-	json_addf(&fields, "{trigger:'%.*s', custom_instructions:?'%.*s'}", STR_ARG(spec.subject),
-		  STR_ARG(c->instructions));
-	spec.fields = buf_str(&fields);
-	turn_hooks_start(a, &a->compact_hooks, &spec, on_pre_compact_hooks);
-	return true;
+	return turn_hooks_startf(a, &a->compact_hooks, HOOK_PRE_COMPACT, trigger, on_pre_compact_hooks,
+				 "{trigger:'%s', custom_instructions:?'%.*s'}", trigger,
+				 STR_ARG(q->compaction->instructions));
 }
 
 /* For the main agent this is like the start of the session: its hooks may add the same context again. */
 static bool after_compaction(struct query *q, void *data)
 {
 	struct agent *a = data;
-	struct hook_event_spec spec = { .event = HOOK_SESSION_START, .subject = STR("compact") };
-	AUTO_BUF struct buf fields = { 0 };
-
 	const char *trigger = compact_trigger_name(q->compaction->trigger);
+
 	agent_notify_hooksf(a, HOOK_POST_COMPACT, trigger, "{trigger:'%s', compact_summary:'%.*s'}", trigger,
 			    STR_ARG(q->compaction->summary));
-	if (a->parent || !agent_has_hooks(a, &spec))
-		return false;
-	json_addf(&fields, "{source:'%.*s', model:'%s'}", STR_ARG(spec.subject), a->model);
-	spec.fields = buf_str(&fields);
-	turn_hooks_start(a, &a->compact_hooks, &spec, on_session_start_hooks);
-	return true;
+	return !a->parent && turn_hooks_startf(a, &a->compact_hooks, HOOK_SESSION_START, "compact",
+					       on_session_start_hooks, "{source:'compact', model:'%s'}", a->model);
 }
 
 /* An empty text is left out. */

@@ -22,9 +22,7 @@ enum { USUAL_MAX_TOKENS = 32000, BYTES_PER_TOKEN = 4 };
 static void write_environment(struct buf *out, struct agent *a)
 {
 	struct utsname system;
-	char now[ISO_TIME_LEN + 1];
 
-	id_iso_time(id_wall_ms(), now);
 	buf_addf(out, "<system-reminder>\n# Environment\nWorking directory: %s\n", a->cwd);
 	for (size_t i = 1; a->env.dirs[0] && a->env.dirs[i]; i++)
 		buf_addf(out, "Additional working directory: %s\n", a->env.dirs[i]);
@@ -33,7 +31,7 @@ static void write_environment(struct buf *out, struct agent *a)
 		buf_addf(out, "Git branch: %s\n", a->branch);
 	if (uname(&system) == 0)
 		buf_addf(out, "Platform: %s %s\n", system.sysname, system.release);
-	buf_addf(out, "Date: %.10s\nModel: %s\n", now, a->model);
+	buf_addf(out, "Date: %.10s\nModel: %s\n", id_iso_now().text, a->model);
 	if (a->branch[0] && a->tree->git_text && tool_set_find(&a->tools, STR("Bash")))
 		buf_addstr(out, a->tree->git_text);
 	if (plan_is_on(a)) {

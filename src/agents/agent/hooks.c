@@ -106,16 +106,6 @@ struct turn_hooks {
 	struct hook_batch *hook_batch;
 };
 
-void turn_hooks_start(struct agent *a, struct turn_hooks **slot, struct hook_event_spec *spec, hook_done_fn *done)
-{
-	struct turn_hooks *h = xcalloc(1, sizeof *h);
-
-	*slot = h;
-	h->agent = a;
-	h->slot = slot;
-	h->hook_batch = agent_run_hooks(a, spec, done, h);
-}
-
 struct agent *turn_hooks_end(void *data)
 {
 	struct turn_hooks *h = data;
@@ -151,8 +141,8 @@ static void on_async_hook_done(void *data, const struct hook_outcome *outcome)
 		t->on_async_hook(t, outcome);
 	list_remove(e);
 	free(e);
-	if (!t->async_hooks && t->on_idle)
-		t->on_idle(t);
+	if (!t->async_hooks)
+		agent_tree_kick(t);
 }
 
 struct hook_batch *agent_vrun_hooks(struct agent *a, enum hook_event event, const char *subject, hook_done_fn *done,
@@ -183,6 +173,23 @@ struct hook_batch *agent_run_hooksf(struct agent *a, enum hook_event event, cons
 	struct hook_batch *batch = agent_vrun_hooks(a, event, subject, done, data, fields, args);
 	va_end(args);
 	return batch;
+}
+
+bool turn_hooks_startf(struct agent *a, struct turn_hooks **slot, enum hook_event event, const char *subject,
+		       hook_done_fn *done, const char *fields, ...)
+{
+	struct turn_hooks *h = xnew(struct turn_hooks, .agent = a, .slot = slot);
+	va_list args;
+
+	va_start(args, fields);
+	h->hook_batch = agent_vrun_hooks(a, event, subject, done, h, fields, args);
+	va_end(args);
+	if (!h->hook_batch) {
+		free(h);
+		return false;
+	}
+	*slot = h;
+	return true;
 }
 
 void agent_notify_hooksf(struct agent *a, enum hook_event event, const char *subject, const char *fields, ...)
@@ -218,6 +225,12 @@ void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, con
 		buf_addf(&stop, "a hook ended the turn: " STR_FMT, STR_ARG(outcome->stop_reason));
 		t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .agent = who, .text = buf_str(&stop) });
 	}
+}
+
+void hook_contexts_add(struct buf *out, const struct hook_outcome *outcome)
+{
+	for (size_t i = 0; i < outcome->context_count; i++)
+		buf_addf(out, "%s" STR_FMT, out->n ? "\n" : "", STR_ARG(outcome->contexts[i]));
 }
 
 void agent_apply_hook_outcome(struct agent *a, const struct hook_outcome *outcome)
@@ -276,9 +289,7 @@ static void on_start_hooks(void *data, const struct hook_outcome *outcome)
 	struct agent *a = data;
 
 	a->hook_batch = NULL;
-	for (size_t i = 0; i < outcome->context_count; i++)
-		buf_addf(&a->start_context, "%s" STR_FMT, a->start_context.n ? "\n" : "",
-			 STR_ARG(outcome->contexts[i]));
+	hook_contexts_add(&a->start_context, outcome);
 	emit_hook_messages(a->tree, &a->who, outcome);
 	if (outcome->stop)
 		buf_addf(&a->start_refusal, "a SubagentStart hook ended it: " STR_FMT, STR_ARG(outcome->stop_reason));
@@ -298,8 +309,7 @@ static void on_stop_hooks(void *data, const struct hook_outcome *outcome)
 		a->stop_blocked = true;
 		buf_clear(&a->message);
 		buf_add(&a->message, outcome->block_reason.p, outcome->block_reason.n);
-		for (size_t i = 0; i < outcome->context_count; i++)
-			buf_addf(&a->message, "%s" STR_FMT, a->message.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
+		hook_contexts_add(&a->message, outcome);
 	}
 	agent_step_done(a, NULL);
 }
@@ -438,9 +448,8 @@ bool agent_show_batch(struct agent *a)
 			put_call(&w, &a->query, b.json);
 	}
 	json_putf(&w, "]}");
-	spec.fields = buf_str(&fields);
-	turn_hooks_start(a, &a->batch_hooks, &spec, on_batch_seen);
-	return true;
+	return turn_hooks_startf(a, &a->batch_hooks, spec.event, NULL, on_batch_seen, "%.*s",
+				 STR_ARG(buf_str(&fields)));
 }
 
 /* In the call's arena */
@@ -469,20 +478,16 @@ static void on_todo_seen(void *data, const struct hook_outcome *outcome)
 void todo_run_hooks(struct tool_call *call, bool completed, const struct todo_info *words, todo_hooks_fn *then)
 {
 	struct agent *a = call->env->owner;
-	struct hook_event_spec spec = { .event = completed ? HOOK_TASK_COMPLETED : HOOK_TASK_CREATED };
-	AUTO_BUF struct buf fields = { 0 };
-
-	if (!agent_has_hooks(a, &spec)) {
-		then(call, arena_strdup(&call->arena, words->id), (struct str){ 0 });
-		return;
-	}
-	json_addf(&fields, "{task_id:'%s', task_subject:'%s', task_description:'%s', teammate_name?:'%s'}", words->id,
-		  words->subject, words->description, a->parent ? a->record->name : NULL);
-	spec.fields = buf_str(&fields);
 	struct showing *s = arena_new(&call->arena, struct showing, .call = call, .then = then,
 				      .id = arena_strdup(&call->arena, words->id));
+
 	call->state = s;
-	s->hook_batch = agent_run_hooks(a, &spec, on_todo_seen, s);
+	s->hook_batch =
+		agent_run_hooksf(a, completed ? HOOK_TASK_COMPLETED : HOOK_TASK_CREATED, NULL, on_todo_seen, s,
+				 "{task_id:'%s', task_subject:'%s', task_description:'%s', teammate_name?:'%s'}",
+				 words->id, words->subject, words->description, a->parent ? a->record->name : NULL);
+	if (!s->hook_batch)
+		then(call, s->id, (struct str){ 0 });
 }
 
 void todo_hooks_cancel(struct tool_call *call)

@@ -17,9 +17,10 @@ bool agent_has_hooks(const struct agent *a, const struct hook_event_spec *spec);
 /* The sets and the context of spec are filled in here. done comes exactly once, later; the agent must be there then, or the
  * hook_batch be cancelled and data not need it. */
 struct hook_batch *agent_run_hooks(struct agent *a, struct hook_event_spec *spec, hook_done_fn *done, void *data);
-/* Hooks that a turn waits for; slot: in the agent. done calls turn_hooks_end(), which returns the agent, or NULL if its turn
- * was over before: then the outcome is ignored. */
-void turn_hooks_start(struct agent *a, struct turn_hooks **slot, struct hook_event_spec *spec, hook_done_fn *done);
+/* Hooks that a turn waits for; slot: in the agent, empty. done calls turn_hooks_end(), which returns the agent, or NULL if its turn
+ * was over before: then the outcome is ignored. False: there are no hooks. */
+bool turn_hooks_startf(struct agent *a, struct turn_hooks **slot, enum hook_event event, const char *subject,
+		       hook_done_fn *done, const char *fields, ...) printf_like(6, 7);
 struct agent *turn_hooks_end(void *data);
 void turn_hooks_drop(struct turn_hooks **slot); /* the turn is over */
 /* The hooks of an event that no one waits for, if there are any; fields: a template of json_putf(). Their messages reach the
@@ -35,6 +36,7 @@ void agent_tree_cancel_async_hooks(struct agent_tree *t); /* ends those that sti
 
 /* The parts of an outcome that every event has: context for the model, messages and notes for the user, the end of the turn. */
 void agent_apply_hook_outcome(struct agent *a, const struct hook_outcome *outcome);
+void hook_contexts_add(struct buf *out, const struct hook_outcome *outcome); /* context for the model, a line each */
 /* Only the messages for the user */
 void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, const struct hook_outcome *outcome);
 

@@ -271,18 +271,6 @@ void agent_take_turn_model(struct agent *a, const struct skill *s)
 	renew_head(a, t->effort ? t->effort : t->own_effort);
 }
 
-void agent_leave_turn_model(struct agent *a)
-{
-	struct turn_model own = a->turn_model;
-
-	if (!own.on)
-		return;
-	a->turn_model = (struct turn_model){ 0 };
-	a->model = own.model;
-	a->endpoint = own.endpoint;
-	renew_head(a, own.own_effort);
-}
-
 const char *agent_turn_effort(struct agent *a, const char *own)
 {
 	struct turn_model *t = &a->turn_model;
@@ -310,11 +298,18 @@ bool agent_fall_back(struct agent *a)
 	return false;
 }
 
-void agent_leave_fallback(struct agent *a)
+void agent_leave_turn_models(struct agent *a)
 {
 	struct fallback_model usual = a->fallback.usual;
+	struct turn_model own = a->turn_model;
 
 	a->fallback = (struct fallback){ 0 };
 	if (usual.name)
 		use_model(a, usual);
+	if (!own.on)
+		return;
+	a->turn_model = (struct turn_model){ 0 };
+	a->model = own.model;
+	a->endpoint = own.endpoint;
+	renew_head(a, own.own_effort);
 }

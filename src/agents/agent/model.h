@@ -37,7 +37,6 @@ struct turn_model {
 
 /* A model that is not known, not allowed or cannot be asked is said to the user and changes nothing. */
 void agent_take_turn_model(struct agent *a, const struct skill *s);
-void agent_leave_turn_model(struct agent *a); /* the turn is over */
 /* For a new head: the effort of this turn, where its own would be this one. Keeps a copy. */
 const char *agent_turn_effort(struct agent *a, const char *own);
 
@@ -64,4 +63,4 @@ struct fallback {
 bool agent_fall_back(struct agent *a);
 /* Other fallbacks for all agents of the session, names with commas between them; on failure nothing has changed. */
 int agent_tree_set_fallbacks(struct agent_tree *t, const char *names, struct err *err);
-void agent_leave_fallback(struct agent *a); /* the turn is over */
+void agent_leave_turn_models(struct agent *a); /* the turn is over: a fallback and a model for it are, too */

@@ -349,6 +349,23 @@ int agent_record_queue(struct agent_record *t, const struct queue_line *line, st
 	return status;
 }
 
+struct worktree_job *agent_record_take_worktree(const struct agent_record *r, const char *cwd, worktree_taken_fn *done,
+						void *data)
+{
+	const struct agent_tree *t = r->tree;
+	struct worktree_spec spec = { .agent_id = r->id,
+				      .cwd = cwd,
+				      .fresh = t->worktree.fresh,
+				      .checked = true,
+				      .trusted = t->switches.trusted,
+				      .session_root = t->main.cwd,
+				      .symlink_dirs = t->worktree.symlink_dirs,
+				      .sparse_paths = t->worktree.sparse_paths };
+
+	return r->base ? worktree_adopt(t->services->worktrees, &spec, r->base, done, data)
+		       : worktree_take(t->services->worktrees, &spec, done, data);
+}
+
 void end_write(struct buf *out, const struct agent_record *t)
 {
 	struct json_out w = json_out(out);

@@ -3,6 +3,7 @@
  * before the child does anything. Other programs read it too; they ignore what they do not know. */
 #pragma once
 #include "agents/agent/tree.h"
+#include "agents/worktree/worktree.h"
 
 /* Makes the paths of a task; nothing if the session keeps nothing. */
 void meta_set_paths(struct agent_record *t);
@@ -13,6 +14,10 @@ int agent_record_queue(struct agent_record *t, const struct queue_line *line, st
 /* Reads the meta files of the session into tasks; those already known are left alone. Files that cannot be read are passed
  * over and named in notes, a line each; one whose writer died in the middle is removed if the session is ours. */
 void meta_read_all(struct agent_tree *t, bool ours, struct buf *notes);
+
+/* A worktree for it, made from this directory of its parent; the one that it had before, if it continues. */
+struct worktree_job *agent_record_take_worktree(const struct agent_record *t, const char *cwd, worktree_taken_fn *done,
+						void *data);
 
 /* The end as a JSON object, for recorder_end(), and back from a loaded transcript: false if it has none. */
 void end_write(struct buf *out, const struct agent_record *t);

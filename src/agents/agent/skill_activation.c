@@ -142,7 +142,6 @@ void agent_touch(struct agent *a, const struct tool_call *call)
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct touch t = { .agent = a };
 	const struct tool_facts *facts = tool_facts_find(str_from(call->tool->name));
-	struct stat st;
 
 	if (call->is_error || call->cancelled || !facts || (facts->kind != SUBJECT_READ && facts->kind != SUBJECT_EDIT))
 		return;
@@ -150,7 +149,7 @@ void agent_touch(struct agent *a, const struct tool_call *call)
 	if (!subject.n)
 		return;
 	const char *path = path_absolute(&scratch, a->env.cwd, subject);
-	t.is_dir = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	t.is_dir = file_is_dir(path);
 	touch_path(&t, path);
 	if (t.news.count)
 		agent_notify_skills(a, is_news, &t);

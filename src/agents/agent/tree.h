@@ -269,14 +269,13 @@ struct agent_tree {
 	void (*on_permissions)(struct agent_tree *t, const struct json *updates);
 	void (*on_async_hook)(struct agent_tree *t,
 			      const struct hook_outcome *outcome); /* of asynchronous hooks; the same */
-	void (*on_idle)(
-		struct agent_tree *t);   /* the last child, or the last hook that was only told, is gone; may be NULL */
-	void *data;                      /* of all */
-	struct team *team;               /* that the session leads; NULL: none */
-	const struct team_ops *team_ops; /* the same */
-	struct panes *panes;             /* members in panes; NULL: there were none */
-	const char *peer_address;        /* "uds:PATH", where other sessions reach this one; NULL: nowhere */
-	struct tree_lead *lead;          /* this session is a member in a pane; NULL: it is not */
+	void (*on_idle)(struct agent_tree *t);                     /* see agent_tree_kick(); may be NULL */
+	void *data;                                                /* of all */
+	struct team *team;                                         /* that the session leads; NULL: none */
+	const struct team_ops *team_ops;                           /* the same */
+	struct panes *panes;                                       /* members in panes; NULL: there were none */
+	const char *peer_address; /* "uds:PATH", where other sessions reach this one; NULL: nowhere */
+	struct tree_lead *lead;   /* this session is a member in a pane; NULL: it is not */
 
 	/* its own */
 	struct agent main;
@@ -320,6 +319,12 @@ struct agent_tree {
 
 void agent_tree_open(struct agent_tree *t);    /* main is initialised, not opened */
 void agent_tree_release(struct agent_tree *t); /* no child may be alive */
+/* Its owner may have waited for this: the last child, or the last hook that was only told, is gone, or the team has changed. */
+static inline void agent_tree_kick(struct agent_tree *t)
+{
+	if (t->on_idle)
+		t->on_idle(t);
+}
 
 /* Ends all children, of a session that is closed and may be resumed. on_idle follows. */
 void agent_tree_suspend(struct agent_tree *t);

@@ -486,17 +486,6 @@ static const char *const *guide_allows(struct agent *a, struct tool_choice *c)
 	return rules;
 }
 
-/* A member reads who is in its team and what is to be done without a question. */
-static const char *const *member_allows(struct agent *a)
-{
-	const char **rules = arena_calloc(&a->arena, 3 * sizeof *rules);
-
-	rules[0] =
-		arena_printf(&a->arena, "Read(/%s/teams/%s/config.json)", a->tree->config_dir, a->record->member->team);
-	rules[1] = arena_printf(&a->arena, "Read(/%s/tasks/%s/**)", a->tree->config_dir, a->record->member->team);
-	return rules;
-}
-
 int agent_make_permission(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
@@ -514,8 +503,12 @@ int agent_make_permission(struct agent *a, struct err *err)
 	const char *skill = a->record->request.skill;
 	const struct catalog_entry *of_skill = skill ? agent_skill(a, str_from(skill)) : NULL;
 	const struct name_list *allow = of_skill ? skill_use_allows(a, of_skill->skill) : NULL;
-	if (m && !more)
-		more = member_allows(a);
+	if (m && !more) { /* a member reads who is in its team and what is to be done without a question */
+		const char **rules = arena_calloc(&a->arena, 3 * sizeof *rules);
+		rules[0] = arena_printf(&a->arena, "Read(/%s/teams/%s/config.json)", a->tree->config_dir, m->team);
+		rules[1] = arena_printf(&a->arena, "Read(/%s/tasks/%s/**)", a->tree->config_dir, m->team);
+		more = rules;
+	}
 	/* Of a member: the mode of the call, or plan mode until the lead has approved its plan. */
 	const char *own_mode = !m ? NULL : m->plan_required && !m->plan_approved ? "plan" : m->mode;
 	const char *mode = own_mode ? own_mode : d && !(m && m->plan_required) ? d->permission_mode : NULL;

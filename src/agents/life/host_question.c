@@ -5,6 +5,7 @@
 #include "agents/agent/tree.h"
 #include "agents/life/life.h"
 #include "guard/sandbox/sandbox.h"
+#include "lib/base/list.h"
 #include "lib/json/json_write.h"
 
 static void access_start(struct tool_call *call)
@@ -22,9 +23,7 @@ static const struct tool network_access = {
 
 static void host_question_free(struct host_question *q)
 {
-	*q->prev = q->next;
-	if (q->next)
-		q->next->prev = q->prev;
+	list_remove(q);
 	tool_call_free(q->call);
 	free(q->host);
 	free(q);
@@ -41,22 +40,13 @@ static void on_answered(struct tool_call *call)
 static void ask_host(void *data, const char *host, unsigned port)
 {
 	struct agent_tree *t = data;
-	struct host_question *q = xcalloc(1, sizeof *q);
+	struct host_question *q = xnew(struct host_question, .tree = t, .host = xstrdup(host), .port = port);
 	AUTO_BUF struct buf input = { 0 };
-	struct json_out w = json_out(&input);
 	char id[40];
 
-	json_open(&w, '{');
-	json_kcstr(&w, "host", host);
-	json_ki64(&w, "port", port);
-	json_close(&w);
+	json_addf(&input, "{host:'%s', port:%u}", host, port);
 	snprintf(id, sizeof id, "host_%u", ++t->host_question_count);
-	*q = (struct host_question){
-		.tree = t, .next = t->host_questions, .prev = &t->host_questions, .host = xstrdup(host), .port = port
-	};
-	if (q->next)
-		q->next->prev = &q->next;
-	t->host_questions = q;
+	list_push(&t->host_questions, q);
 	q->call = tool_call_new(&t->main.env, &t->main.gate, &network_access, str_from(id),
 				str_from(network_access.name), buf_str(&input));
 	q->call->owner = q;

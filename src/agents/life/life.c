@@ -3,7 +3,6 @@
  * down. They run in this order; a failure takes the steps that are up down again, last first. */
 #include "agents/life/life.h"
 #include <assert.h>
-#include <sys/stat.h>
 #include "lib/base/crash.h"
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
@@ -78,14 +77,6 @@ static void on_worktree(struct worktree *w, const struct err *err, void *data)
 static int step_take_worktree(struct agent *a, struct err *err)
 {
 	const struct agent_tree *t = a->tree;
-	struct worktree_spec spec = { .agent_id = a->who.id,
-				      .cwd = a->parent ? a->parent->env.cwd : NULL,
-				      .fresh = t->worktree.fresh,
-				      .checked = true,
-				      .trusted = t->switches.trusted,
-				      .session_root = t->main.cwd,
-				      .symlink_dirs = t->worktree.symlink_dirs,
-				      .sparse_paths = t->worktree.sparse_paths };
 
 	if (!a->parent) {
 		a->worktree = t->lead ? TAKE(t->lead->worktree) : NULL; /* a member in a pane: its lead took it */
@@ -109,8 +100,7 @@ static int step_take_worktree(struct agent *a, struct err *err)
 		return worktree_hook_take(a, err);
 	if (!t->services->worktrees)
 		return err_set(err, ERR_USAGE, "worktrees are not available here");
-	a->job = a->record->base ? worktree_adopt(t->services->worktrees, &spec, a->record->base, on_worktree, a)
-				 : worktree_take(t->services->worktrees, &spec, on_worktree, a);
+	a->job = agent_record_take_worktree(a->record, a->parent->env.cwd, on_worktree, a);
 	return STEP_TAKES_TIME;
 }
 
@@ -212,7 +202,6 @@ static int find_main_directories(struct agent *a, struct err *err)
 	const struct services *sv = a->tree->services;
 	const struct options *o = &sv->options;
 	struct directories d = { .agent = a };
-	struct stat st;
 
 	if (a->origin) {
 		for (size_t i = 0; a->origin->env.dirs[i]; i++)
@@ -223,7 +212,7 @@ static int find_main_directories(struct agent *a, struct err *err)
 	add_directory(&d, a->cwd);
 	for (size_t i = 0; i < o->add_dir_count; i++) {
 		char *dir = path_absolute(&a->arena, a->cwd, str_from(o->add_dirs[i]));
-		if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		if (!file_is_dir(dir))
 			return err_set(err, ERR_USAGE, "--add-dir %s: not a directory", o->add_dirs[i]);
 		add_directory(&d, dir);
 	}
@@ -330,7 +319,7 @@ static int step_query(struct agent *a, struct err *err)
 	return 0;
 }
 
-static int step_end_shells(struct agent *a, struct err *err)
+int agent_end_shells(struct agent *a, struct err *err)
 {
 	a->tree->kit->end_shells(&a->env);
 	return 0;
@@ -382,7 +371,7 @@ const struct life_step life[] = {
 	{ "servers", agent_join_servers, agent_leave_servers },
 	{ "tools", agent_choose_tools, agent_drop_tools },
 	{ "permission", agent_make_permission, NULL },
-	{ "query", step_query, step_end_shells },
+	{ "query", step_query, agent_end_shells },
 	{ "history", agent_find_history, NULL },
 	{ "skills", agent_preload, NULL },
 	{ "hooks", agent_step_hooks, agent_unregister_hooks },

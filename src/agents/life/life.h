@@ -24,6 +24,7 @@ void agent_go_down(struct agent *a); /* also when it is down */
 void host_questions_open(struct agent_tree *t);
 void host_questions_close(struct agent_tree *t);
 
+int agent_end_shells(struct agent *a, struct err *err);
 int agent_release_worktree(struct agent *a, struct err *err);
 
 /* access.c: what an agent may use, two steps of life[], and the pool of tools that changes with the servers. */

@@ -31,7 +31,7 @@ static int worktree_hook_check(struct arena *a, const char *path, const char *ro
 	}
 	AUTO_FREE char *real = realpath(path, NULL);
 	AUTO_FREE char *real_root = realpath(root, NULL);
-	if (!real || stat(real, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (!real || !file_is_dir(real))
 		return err_set(err, ERR_NOT_FOUND, "a WorktreeCreate hook named %s, which is not a directory", path);
 	bool enters = path_is_inside(real, root) && !path_is_inside(path, root);
 	if (enters || path_is_inside(real_root ? real_root : root, real))
@@ -61,14 +61,6 @@ static int adopt_directory(struct agent *a, const char *path, struct err *err)
 /* The record of an agent could name any directory. That this one is the agent's, it says itself. */
 static const char owner_mark[] = "user.cadre.agent";
 
-static bool is_confirmed(const struct agent_record *t)
-{
-	char owner[64];
-	ssize_t n = t->hook_made ? 0 : getxattr(t->worktree, owner_mark, owner, sizeof owner);
-
-	return t->hook_made || (n == (ssize_t)strlen(t->id) && !memcmp(owner, t->id, (size_t)n));
-}
-
 static void on_created(void *data, const struct hook_outcome *outcome)
 {
 	struct agent *a = data;
@@ -94,11 +86,16 @@ static void on_created(void *data, const struct hook_outcome *outcome)
 
 int worktree_hook_take(struct agent *a, struct err *err)
 {
-	if (a->record->base && !a->record->base[0] && a->record->worktree && file_exists(a->record->worktree))
-		return is_confirmed(a->record)
-			       ? adopt_directory(a, a->record->worktree, err)
-			       : err_set(err, ERR_DENIED, "its record names %s, which is not marked as its worktree",
-					 a->record->worktree);
+	const struct agent_record *t = a->record;
+
+	if (t->base && !t->base[0] && t->worktree && file_exists(t->worktree)) {
+		char owner[64];
+		ssize_t n = t->hook_made ? 0 : getxattr(t->worktree, owner_mark, owner, sizeof owner);
+		if (!t->hook_made && (n != (ssize_t)strlen(t->id) || memcmp(owner, t->id, (size_t)n) != 0))
+			return err_set(err, ERR_DENIED, "its record names %s, which is not marked as its worktree",
+				       t->worktree);
+		return adopt_directory(a, t->worktree, err);
+	}
 	a->hook_batch = agent_run_hooksf(a->parent, HOOK_WORKTREE_CREATE, NULL, on_created, a, "{name:'%s'}",
 					 arena_printf(&a->record->arena, "agent-%s", a->record->id));
 	return a->hook_batch ? STEP_TAKES_TIME

@@ -16,7 +16,6 @@
 #include "agents/agent/question.h"
 #include "agents/worktree/worktree.h"
 #include "config/settings/settings.h"
-#include "core/store/state.h"
 #include "guard/permission/mode.h"
 #include "lib/io/file.h"
 #include "lib/base/list.h"
@@ -311,7 +310,7 @@ static void on_lead_line(struct link *link, const struct json *line)
 		l->ends = true;
 		l->suspend = json_str_is(json_get(line, "how"), "suspend");
 	}
-	l->tree->on_idle(l->tree); /* the session steps */
+	agent_tree_kick(l->tree); /* the session steps */
 }
 
 /* Its lead is gone: its user is asked here, calls to other agents fail. */
@@ -339,7 +338,7 @@ static void on_lead_end(struct link *link)
 						       .rule_count = rule != NULL });
 		lead_question_free(q);
 	}
-	l->tree->on_idle(l->tree);
+	agent_tree_kick(l->tree);
 }
 
 void lead_open(struct agent_tree *t, const struct lead_callbacks *callbacks)

@@ -2,10 +2,10 @@
  * continue.c - children that continue: one that has ended gets a message, one that a crash or a closed session interrupted is
  * resumed, one that runs gets a message, is stopped, or is moved to the background. A child keeps the limits it started with. */
 #include "agents/subagent/subagent.h"
-#include <sys/stat.h>
 #include "agents/agent/context.h"
 #include "agents/agent/record.h"
 #include "lib/base/crash.h"
+#include "lib/io/file.h"
 
 void limits_note(struct agent_record *t, const struct agent *parent)
 {
@@ -28,7 +28,6 @@ static int limits_restore(struct agent_record *t, const struct agent *parent, st
 	bool parent_gone = strcmp(parent->who.id, t->parent_id) != 0;
 	struct limits limits = { 0 };
 	const struct json *record;
-	struct stat st;
 	struct err why = { 0 };
 
 	if (t->member && !t->tree->team_ops)
@@ -57,7 +56,7 @@ static int limits_restore(struct agent_record *t, const struct agent *parent, st
 		limits.root = json_cstr(json_get(record, "root"), &t->arena);
 		if (!limits.root || limits.root[0] != '/')
 			status = err_set(&why, ERR_DENIED, "the record of its inherited limits names no directory");
-		else if (stat(limits.root, &st) < 0 || !S_ISDIR(st.st_mode))
+		else if (!file_is_dir(limits.root))
 			status = err_set(&why, ERR_DENIED, "%s, where it worked, is gone", limits.root);
 	}
 	if (status < 0) {

@@ -128,15 +128,13 @@ static struct agent_record *make_record(struct agent *parent, const struct spawn
 /* Whether a child may be started, before its definition is known */
 static bool may_spawn(const struct agent *parent, const struct spawn_request *r, bool fork, struct buf *why)
 {
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
 	const struct agent_tree *t = parent->tree;
 	const struct agent_denial *denial = fork ? agent_denied(t->services->registry, STR(FORK_TYPE)) : NULL;
-	size_t n = r->name ? strlen(r->name) : 0;
+	struct str name = str_from(r->name);
 
 	if (!str_trim(r->prompt).n)
 		buf_addstr(why, "The prompt is empty: an agent needs a task.");
-	else if (r->name &&
-		 (!n || n > LONGEST_NAME || r->name[0] == '_' || r->name[0] == '-' || strspn(r->name, letters) != n))
+	else if (r->name && (name.n > LONGEST_NAME || !str_is_name(name, "_-") || char_in(name.p[0], "_-")))
 		buf_addf(why,
 			 "The name must have 1 to %d letters, digits, _ and -, and begin with a letter or a digit.",
 			 LONGEST_NAME);

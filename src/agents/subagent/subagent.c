@@ -20,12 +20,6 @@
 /* The one order of every end: stop hooks, its processes, the worktree decision, the end on disk; then life[] is
  * taken down, and last its parent gets the report. */
 
-static int end_processes(struct agent *a, struct err *err)
-{
-	a->tree->kit->end_shells(&a->env);
-	return 0;
-}
-
 static int record_end(struct agent *a, struct err *err)
 {
 	AUTO_BUF struct buf fields = { 0 };
@@ -71,7 +65,7 @@ static int sync_lines(struct agent *a, struct err *err)
 }
 
 typedef int end_step_fn(struct agent *a, struct err *err);
-static end_step_fn *const ending[] = { agent_stop_hooks, end_processes, sync_lines, agent_release_worktree,
+static end_step_fn *const ending[] = { agent_stop_hooks, agent_end_shells, sync_lines, agent_release_worktree,
 				       record_end };
 static const size_t ending_count = COUNT_OF(ending);
 
@@ -282,9 +276,15 @@ static void begin_teardown(struct agent *a, enum end_state end)
 	a->in_step = false;
 }
 
-static bool asked_to_end(const struct agent *a)
+static enum end_state asked_end(const struct agent *a) /* AGENT_RUNNING: nobody has asked it to end */
 {
-	return a->stop_asked || a->suspend_asked;
+	return a->suspend_asked ? AGENT_SUSPENDED : a->stop_asked ? AGENT_KILLED : AGENT_RUNNING;
+}
+
+static void begin_turn(struct agent *a) /* the one before is over */
+{
+	agent_leave_turn_models(a);
+	query_start(&a->query);
 }
 
 static void step_starts(struct agent *a)
@@ -292,7 +292,7 @@ static void step_starts(struct agent *a)
 	struct slot_pool *slots = &a->tree->slots;
 	struct err err = { 0 };
 
-	if (asked_to_end(a) && a->in_step && !a->step_over) { /* a step that waits is cut short; its end still comes */
+	if (asked_end(a) && a->in_step && !a->step_over) { /* a step that waits is cut short; its end still comes */
 		session_load_stop(a->loading);
 		if (a->job)
 			worktree_job_cancel(a->job);
@@ -314,13 +314,12 @@ static void step_starts(struct agent *a)
 		if (err.kind) {
 			if (!a->failure.n)
 				buf_addstr(&a->failure, err.text);
-			begin_teardown(a, asked_to_end(a) ? (a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED)
-							  : AGENT_FAILED);
+			begin_teardown(a, asked_end(a) ? asked_end(a) : AGENT_FAILED);
 			return;
 		}
 		a->step++;
-		if (asked_to_end(a)) {
-			begin_teardown(a, a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
+		if (asked_end(a)) {
+			begin_teardown(a, asked_end(a));
 			return;
 		}
 	}
@@ -346,23 +345,21 @@ static void step_runs(struct agent *a)
 {
 	struct query *q = &a->query;
 
-	if (asked_to_end(a) && q->state != QUERY_IDLE)
+	if (asked_end(a) && q->state != QUERY_IDLE)
 		query_cancel(q);
 	if (!a->turn_over)
 		return;
 	a->turn_over = false;
-	if (query_wants_turn(q) && q->end == QUERY_DONE && !asked_to_end(a)) {
-		agent_leave_fallback(a);
-		agent_leave_turn_model(a);
-		query_start(q);
+	if (query_wants_turn(q) && q->end == QUERY_DONE && !asked_end(a)) {
+		begin_turn(a);
 		return;
 	}
-	if (a->children && q->end == QUERY_DONE && !asked_to_end(a)) {
+	if (a->children && q->end == QUERY_DONE && !asked_end(a)) {
 		a->phase = CHILD_RESTS;
 		slot_leave(&a->tree->slots, &q->agent_slot);
 		return;
 	}
-	if (q->end == QUERY_HALTED && a->record->member && a->record->member->plan && !asked_to_end(a)) {
+	if (q->end == QUERY_HALTED && a->record->member && a->record->member->plan && !asked_end(a)) {
 		subagent_begin_end(a, AGENT_COMPLETED); /* it submitted a plan: the run is over, and nothing failed */
 		return;
 	}
@@ -373,13 +370,11 @@ static void step_runs(struct agent *a)
 /* Its children work. It continues when one of them sends a notice, and ends when none is left. */
 static void step_rests(struct agent *a)
 {
-	if (asked_to_end(a)) {
-		subagent_begin_end(a, a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
+	if (asked_end(a)) {
+		subagent_begin_end(a, asked_end(a));
 	} else if (query_wants_turn(&a->query)) {
 		a->phase = CHILD_RUNS;
-		agent_leave_fallback(a);
-		agent_leave_turn_model(a);
-		query_start(&a->query);
+		begin_turn(a);
 	} else if (!a->children) {
 		subagent_begin_end(a, AGENT_COMPLETED);
 	}
@@ -399,8 +394,8 @@ static void begin_wait(struct agent *a)
 	agent_record_end_waits(a->record);
 	agent_tree_tasks_changed(a->tree);
 	agent_kick(a);
-	if (a->tree->on_idle && a->tree->idle_count == a->tree->alive_count)
-		a->tree->on_idle(a->tree);
+	if (a->tree->idle_count == a->tree->alive_count)
+		agent_tree_kick(a->tree);
 }
 
 static void step_waits(struct agent *a)
@@ -445,9 +440,7 @@ static void step_waits(struct agent *a)
 	a->phase = CHILD_RUNS;
 	if (a->start_context.n)
 		(void)agent_remind(a, buf_str(&a->start_context), &err);
-	agent_leave_fallback(a);
-	agent_leave_turn_model(a);
-	query_start(&a->query);
+	begin_turn(a);
 }
 
 static void step_ends(struct agent *a)
@@ -512,8 +505,8 @@ static void step_teardown(struct agent *a)
 		agent_kick(parent);
 	if (!t->alive_count)
 		agent_tree_notify_tasks(t);
-	if (t->alive_count == t->idle_count && t->on_idle)
-		t->on_idle(t);
+	if (t->alive_count == t->idle_count)
+		agent_tree_kick(t);
 }
 
 static void on_kick(struct kick *kick)

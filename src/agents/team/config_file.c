@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agents/teamfile/format.h"
-#include "core/store/state.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
+#include "lib/io/spawn.h"
 
 enum { LONGEST_PROMPT = 4000 };
 
@@ -112,7 +112,7 @@ int team_files_look(const char *config_dir, const char *name, struct err *err)
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_CONFIG, .depth = 32 } };
 	const struct json *root;
 	struct stat st;
-	int64_t pid = 0;
+	int64_t pid = 0, start = 0;
 
 	if (lstat(arena_printf(&a, "%s/teams/%s", config_dir, name), &st) < 0)
 		return 0;
@@ -122,8 +122,8 @@ int team_files_look(const char *config_dir, const char *name, struct err *err)
 		return 1;
 	const struct json *process = json_get(root, "leadProcess");
 	(void)json_i64(json_get(process, "pid"), &pid);
-	int64_t start = pid > 0 ? process_start(pid) : 0, then = 0;
-	if (!start || !str_to_i64(json_str(json_get(process, "procStart"), &a), &then) || then != start)
+	(void)str_to_i64(json_str(json_get(process, "procStart"), &a), &start);
+	if (!process_lives(pid, start))
 		return 1;
 	return err_set(err, ERR_BUSY, "Team \"%s\" is led by session %s (pid %lld). Choose another name.", name,
 		       json_cstr(json_get(root, "leadSessionId"), &a), (long long)pid);

@@ -341,7 +341,6 @@ static void on_job_done(uv_work_t *work, int status)
 	struct job *j = CONTAINER_OF(work, struct job, work);
 	struct team_files *f = j->files;
 
-	(void)status;
 	f->job = NULL;
 	if (!f->team) {
 		job_free(j);
@@ -379,8 +378,6 @@ static void on_inbox(uv_fs_event_t *watch, const char *name, int events, int sta
 {
 	struct team_files *f = watch->data;
 
-	(void)events;
-	(void)status;
 	if (!f || (name && !str_ends(str_from(name), STR(".json"))))
 		return;
 	f->inboxes_due = true;
@@ -400,9 +397,6 @@ static void check_config(struct team_files *f)
 
 static void on_config(uv_fs_event_t *watch, const char *name, int events, int status)
 {
-	(void)name;
-	(void)events;
-	(void)status;
 	if (watch->data)
 		check_config(watch->data);
 }
@@ -502,8 +496,8 @@ static void files_step(struct team_files *f)
 		f->inboxes_due = f->inboxes_due && f->inboxes;
 		drain_next(f);
 	}
-	if (looked && !team_files_reading(f) && f->team->tree->on_idle)
-		f->team->tree->on_idle(f->team->tree);
+	if (looked && !team_files_reading(f))
+		agent_tree_kick(f->team->tree);
 }
 
 static void on_delay(struct timer *timer)
@@ -604,7 +598,6 @@ static void last_done(struct file_change *change, bool later, const struct err *
 {
 	struct last_config *x = CONTAINER_OF(change, struct last_config, change);
 
-	(void)later;
 	(void)err; /* the file is an interface: the process that it names is gone, which readers see */
 	place_release(&x->place);
 	buf_release(&x->text);

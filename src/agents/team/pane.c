@@ -14,7 +14,6 @@
 #include "agents/team/pane.h"
 #include "agents/teamfile/signature.h"
 #include "config/settings/settings.h"
-#include "core/store/state.h"
 #include "guard/permission/mode.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
@@ -148,12 +147,6 @@ static void pane_answer_call(struct pane *p)
 	free(TAKE(p->note));
 }
 
-void pane_kick_session(const struct pane *p)
-{
-	if (p->all->tree->on_idle)
-		p->all->tree->on_idle(p->all->tree);
-}
-
 /* It could not be started: a new member lives in this process, one of before waits for another try. */
 void pane_start_failed(struct pane *p, const char *why)
 {
@@ -183,7 +176,7 @@ void pane_start_failed(struct pane *p, const char *why)
 	}
 	pane_release_worktree(p);
 	pane_start_next(p->all);
-	pane_kick_session(p);
+	agent_tree_kick(p->all->tree);
 }
 
 static void watch_process(struct pane *p)
@@ -206,8 +199,6 @@ static void on_server_gone(uv_poll_t *poll, int status, int events)
 {
 	struct panes *all = poll->data;
 
-	(void)status;
-	(void)events;
 	uv_close((uv_handle_t *)TAKE(all->server_watch), loop_free_handle);
 	close(all->server_fd);
 	all->server_fd = -1;
@@ -216,8 +207,7 @@ static void on_server_gone(uv_poll_t *poll, int status, int events)
 	all->server = 0;
 	if (all->socket)
 		(void)unlink(all->socket);
-	if (all->tree->on_idle)
-		all->tree->on_idle(all->tree);
+	agent_tree_kick(all->tree);
 }
 
 static void watch_server(struct panes *all, int64_t pid, const char *socket)
@@ -248,7 +238,7 @@ static void on_dressed(struct child *c, int status)
 	if (p->pidfd < 0) /* its process has ended meanwhile, and its pane may show that for ever */
 		tmux_kill_pane(p, p->record->member->pid, on_pane_killed);
 	pane_start_next(p->all);
-	pane_kick_session(p); /* it may be closing, and has waited for this */
+	agent_tree_kick(p->all->tree); /* it may be closing, and has waited for this */
 }
 
 static void on_started(struct child *c, int status)
@@ -300,7 +290,7 @@ static void on_started(struct child *c, int status)
 	if (tmux_dress_pane(p, on_dressed, &err) < 0) {
 		pane_answer_call(p);
 		pane_start_next(p->all);
-		pane_kick_session(p);
+		agent_tree_kick(p->all->tree);
 	}
 }
 
@@ -417,7 +407,7 @@ bool pane_restore(struct agent_record *r)
 	struct err err = { 0 };
 
 	pane_set_transcript(r);
-	if (!tmux_is_there() && (!m->pid || process_start(m->pid) != m->pid_start))
+	if (!tmux_is_there() && !process_lives(m->pid, m->pid_start))
 		return false;
 	struct panes *all = panes_open(r->tree, &err);
 	if (!all) {
@@ -425,7 +415,7 @@ bool pane_restore(struct agent_record *r)
 		return true;
 	}
 	struct pane *p = pane_new(all, r);
-	if (m->pid && process_start(m->pid) == m->pid_start) {
+	if (process_lives(m->pid, m->pid_start)) {
 		p->state = PANE_ENDS;
 		watch_process(p);
 		m->state = MEMBER_STARTS;
@@ -438,10 +428,9 @@ static void on_pane_killed(struct child *c, int status)
 {
 	struct pane *p = child_data(c);
 
-	(void)status;
 	p->tmux = NULL;
 	pane_start_next(p->all);
-	pane_kick_session(p);
+	agent_tree_kick(p->all->tree);
 }
 
 static void pane_crashed(struct pane *p)
@@ -503,8 +492,6 @@ static void on_process_gone(uv_poll_t *poll, int status, int events)
 	struct agent_member *m = p->record->member;
 	struct err ignored = { 0 };
 
-	(void)status;
-	(void)events;
 	uv_close((uv_handle_t *)TAKE(p->watch), loop_free_handle);
 	close(p->pidfd);
 	p->pidfd = -1;
@@ -526,7 +513,7 @@ static void on_process_gone(uv_poll_t *poll, int status, int events)
 	}
 	pane_release_worktree(p);
 	pane_announce_end(p);
-	pane_kick_session(p);
+	agent_tree_kick(p->all->tree);
 }
 
 static void on_limit(struct timer *timer)
@@ -540,7 +527,7 @@ static void on_limit(struct timer *timer)
 		return;
 	}
 	const struct agent_member *m = p->record->member;
-	if (m->pid > 1 && m->pid_start && process_start(m->pid) == m->pid_start)
+	if (m->pid > 1 && process_lives(m->pid, m->pid_start))
 		(void)kill((pid_t)-m->pid, p->termed ? SIGKILL : SIGTERM);
 	if (!p->termed)
 		timer_start(p->all->tree->services->loop, timer, KILL_MS);

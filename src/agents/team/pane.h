@@ -82,8 +82,7 @@ struct pane *pane_of(const struct agent_record *record); /* NULL: none */
 unsigned team_working(const struct agent_tree *t);
 void pane_start_next(struct panes *all); /* of those that wait for tmux */
 void pane_start_failed(struct pane *p, const char *why);
-void pane_announce_end(struct pane *p); /* once, when nothing of it is left */
-void pane_kick_session(const struct pane *p);
+void pane_announce_end(struct pane *p);  /* once, when nothing of it is left */
 bool pane_end_all(struct agent_tree *t); /* suspended; true: some are still there */
 void pane_free_all(struct agent_tree *t);
 

@@ -98,8 +98,7 @@ static void on_state(struct pane *p, const struct json *line)
 	}
 	pane_emit(p, EVENT_MEMBER_STATE);
 	team_files_changed(t->files);
-	if (r->tree->on_idle)
-		r->tree->on_idle(r->tree);
+	agent_tree_kick(r->tree);
 }
 
 /* What waits for it: what it has and did not read, and what is still on its way */
@@ -118,8 +117,7 @@ static void on_waiting(struct pane *p, const struct json *line)
 		return;
 	if (p->record->tree->team)
 		team_files_drain(p->record->tree->team->files); /* what did not fit into its mailbox is in its inbox */
-	if (p->record->tree->on_idle)
-		p->record->tree->on_idle(p->record->tree);
+	agent_tree_kick(p->record->tree);
 }
 
 struct remote_call {
@@ -404,8 +402,6 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 	int fd = accept4(all->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	unsigned n = 0;
 
-	(void)status;
-	(void)events;
 	for (const struct pane_guest *g = all->guests; g; g = g->next)
 		n++;
 	if (fd < 0 || n >= MOST_GUESTS) {

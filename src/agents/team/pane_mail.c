@@ -189,8 +189,7 @@ bool pane_heard(struct agent_record *r, struct str text)
 		m->state = MEMBER_IDLE;
 		m->active_ms = id_wall_ms();
 		agent_tree_tasks_changed(r->tree);
-		if (r->tree->on_idle)
-			r->tree->on_idle(r->tree);
+		agent_tree_kick(r->tree);
 	} else if (json_str_is(json_get(root, "type"), "shutdown_rejected") && asked) {
 		m->shutdown = NULL;
 	} else if (json_str_is(json_get(root, "type"), "shutdown_approved") && asked) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 #include "agents/team/pane.h"
 #include "agents/teamfile/signature.h"
-#include "core/store/state.h"
 #include "guard/permission/mode.h"
 #include "lib/base/library.h"
 #include "lib/io/spawn.h"
@@ -139,7 +138,6 @@ static void on_tmux_output(struct child *c, bool is_stderr, const char *piece, s
 {
 	struct pane *p = child_data(c);
 
-	(void)is_stderr;
 	if (p->said.n + n < 4096)
 		buf_add(&p->said, piece, n);
 }

@@ -57,7 +57,7 @@ static void on_pane_released(const struct worktree_end *end, void *data)
 	if (p->state == PANE_STARTS)
 		pane_take_worktree(p);
 	pane_announce_end(p);
-	pane_kick_session(p);
+	agent_tree_kick(p->all->tree);
 }
 
 void pane_release_worktree(struct pane *p)
@@ -90,24 +90,11 @@ static void on_pane_worktree(struct worktree *w, const struct err *err, void *da
 		pane_start_failed(p, w ? failed.text : err->text);
 	else
 		pane_start_next(p->all);
-	pane_kick_session(p);
+	agent_tree_kick(p->all->tree);
 }
 
 void pane_take_worktree(struct pane *p)
 {
-	const struct agent_tree *t = p->all->tree;
-	struct worktree_spec spec = { .agent_id = p->record->id,
-				      .cwd = t->main.env.cwd,
-				      .fresh = t->worktree.fresh,
-				      .checked = true,
-				      .trusted = t->switches.trusted,
-				      .session_root = t->main.cwd,
-				      .symlink_dirs = t->worktree.symlink_dirs,
-				      .sparse_paths = t->worktree.sparse_paths };
-	const char *base = p->record->base;
-
-	if (p->job || p->worktree || !wants_worktree(p->record))
-		return;
-	p->job = base ? worktree_adopt(t->services->worktrees, &spec, base, on_pane_worktree, p)
-		      : worktree_take(t->services->worktrees, &spec, on_pane_worktree, p);
+	if (!p->job && !p->worktree && wants_worktree(p->record))
+		p->job = agent_record_take_worktree(p->record, p->all->tree->main.env.cwd, on_pane_worktree, p);
 }

@@ -8,11 +8,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "config/settings/settings.h"
-#include "core/store/state.h"
 #include "guard/permission/mode.h"
 #include "lib/base/utf8.h"
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
+#include "lib/io/spawn.h"
 
 enum { SEND_WAIT_MS = 5000, LONGEST_ADDRESS = 200, LONGEST_NAME = 100, LARGEST_ENTRY = 1 << 16, MOST_UNREAD = 10000 };
 
@@ -105,7 +105,6 @@ static void on_posted(uv_work_t *work, int status)
 {
 	struct peer_post *p = CONTAINER_OF(work, struct peer_post, work);
 
-	(void)status;
 	answer_post(p, p->err.kind ? p->err.text : NULL);
 }
 
@@ -292,8 +291,8 @@ static bool add_peer(const struct agent_tree *t, const char *path, struct buf *o
 	struct str address =
 		str_from(arena_printf(&a, "uds:%s", json_cstr(json_get(root, "messagingSocketPath"), &a) ?: ""));
 	(void)json_i64(json_get(root, "pid"), &pid);
-	if (pid <= 0 || !str_to_i64(json_str(json_get(root, "procStart"), &a), &start) || process_start(pid) != start ||
-	    !is_address(address) || str_is(session, t->session_id))
+	(void)str_to_i64(json_str(json_get(root, "procStart"), &a), &start);
+	if (!process_lives(pid, start) || !is_address(address) || str_is(session, t->session_id))
 		return false;
 	buf_addf(out, "  " STR_FMT " [%.6s]  ·  " STR_FMT "  ·  " STR_FMT "\n", STR_ARG(utf8_cut(name, LONGEST_NAME)),
 		 session.n ? session.p : "", STR_ARG(json_str(json_get(root, "status"), &a)), STR_ARG(address));

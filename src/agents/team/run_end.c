@@ -99,12 +99,10 @@ static void decide_shutdown(struct agent *a)
 	struct team *t = a->tree->team;
 	AUTO_BUF struct buf tasks = { 0 };
 	AUTO_BUF struct buf text = { 0 };
-	char time[ISO_TIME_LEN + 1];
 	struct err ignored = { 0 };
 
 	if (!t || !m->shutdown || query_wants_turn(&a->query) || a->leaves)
 		return;
-	id_iso_time(id_wall_ms(), time);
 	if (!team_tasks_of(a->tree, r->name, &tasks)) {
 		a->leaves = true;
 		return;
@@ -112,7 +110,7 @@ static void decide_shutdown(struct agent *a)
 	const char *request = m->shutdown;
 	m->shutdown = NULL;
 	json_addf(&text, "{type:'shutdown_rejected', requestId:'%s', from:'%s', reason:'%s', timestamp:'%s'}", request,
-		  r->name, "it did not answer and owns tasks in progress", time);
+		  r->name, "it did not answer and owns tasks in progress", id_iso_now().text);
 	AUTO_ARENA struct arena arena = { 0 };
 	struct mail mail = { .id = arena_printf(&arena, "%s.rejected", request),
 			     .from = r->name,
@@ -123,7 +121,6 @@ static void decide_shutdown(struct agent *a)
 
 static int member_run_over(struct agent *a, struct err *err)
 {
-	(void)err;
 	decide_shutdown(a);
 	a->record->member->tasks_shown = 0;
 	return a->leaves || a->record->member->plan ? 0 : run_task_hooks(a);
@@ -145,11 +142,9 @@ static void notify_idle(struct team *t, struct agent_record *r, bool again)
 	bool answer = m->by_lead && !m->told_lead && report.n;
 	bool last = !team_count(t, true) && (!m->told_lead || t->unheard);
 	bool loud = m->failed || m->interrupted || answer || last || t->tells_all;
-	char time[ISO_TIME_LEN + 1];
 
-	id_iso_time(id_wall_ms(), time);
 	json_putf(&w, "{type:'idle_notification', from:'%s', timestamp:'%s', idleReason:'%s', summary?:'%.*s'", r->name,
-		  time,
+		  id_iso_now().text,
 		  m->failed        ? "failed"
 		  : m->interrupted ? "interrupted"
 				   : "available",
@@ -288,8 +283,7 @@ static bool member_job_over(struct member_job *j)
 	if (!j->team)
 		return false;
 	list_drop(&j->team->jobs, j);
-	if (j->record->tree->on_idle)
-		j->record->tree->on_idle(j->record->tree);
+	agent_tree_kick(j->record->tree);
 	return true;
 }
 
@@ -324,7 +318,6 @@ static void release_done(struct file_change *change, bool later, const struct er
 	struct agent_record *r = x->job.record;
 	AUTO_ARENA struct arena arena = { 0 };
 
-	(void)later;
 	if (member_job_over(&x->job)) {
 		if (x->tasks.n)
 			buf_addf(&x->end, " These tasks have no owner again:\n%s", x->tasks.p);
@@ -410,7 +403,6 @@ void team_assign(struct team *t, const char *owner, const struct todo_info *task
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct agent_record *to = agent_tree_member(t->tree, str_from(owner));
-	char time[ISO_TIME_LEN + 1];
 	struct err ignored = { 0 };
 
 	if (!strcmp(owner, TEAM_LEAD)) {
@@ -425,11 +417,10 @@ void team_assign(struct team *t, const char *owner, const struct todo_info *task
 	}
 	if (!to || to->member->state == MEMBER_GONE)
 		return;
-	id_iso_time(id_wall_ms(), time);
 	json_addf(
 		&text,
 		"{type:'task_assignment', taskId:'%s', subject:'%s', description:'%s', assignedBy:'%s', timestamp:'%s'}",
-		task->id, task->subject, task->description, by, time);
+		task->id, task->subject, task->description, by, id_iso_now().text);
 	to->member->by_lead = to->member->by_lead || !strcmp(by, TEAM_LEAD);
 	(void)mail_put(t, to,
 		       &(struct mail){ .id = arena_printf(&a, "%s.%s.%s.%s", t->name, task->id, owner, change),

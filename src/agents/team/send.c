@@ -196,20 +196,10 @@ static int put_object(struct sending *s, struct agent_record *to, const char *id
 		s->call->again, err);
 }
 
-static struct json_out open_object(struct buf *out, const char *type, const char *request_id, const char *from)
+static void write_shutdown_request(struct buf *out, const char *id, struct str reason)
 {
-	struct json_out w = json_out(out);
-
-	json_putf(&w, "{type:'%s', requestId:'%s', from?:'%s'", type, request_id, from);
-	return w;
-}
-
-static void close_object(struct json_out *w)
-{
-	char time[ISO_TIME_LEN + 1];
-
-	id_iso_time(id_wall_ms(), time);
-	json_putf(w, "timestamp:'%s'}", time);
+	json_addf(out, "{type:'shutdown_request', requestId:'%s', from:'%s', reason?:'%.*s', timestamp:'%s'}", id,
+		  TEAM_LEAD, STR_ARG(reason), id_iso_now().text);
 }
 
 struct foreign_send {
@@ -271,11 +261,9 @@ static void send_foreign(struct sending *s, struct str name)
 			answer_shutdown_sent(s, f->name, id);
 			return;
 		}
-		struct json_out o = open_object(&text, "shutdown_request", id, TEAM_LEAD);
 		if (to) /* in a pane: its answer ends it */
 			to->member->shutdown = arena_strdup(&to->arena, id);
-		json_putf(&o, "reason?:'%.*s'", STR_ARG(reason));
-		close_object(&o);
+		write_shutdown_request(&text, id, reason);
 		f->s.text = arena_str(a, buf_str(&text));
 	}
 	mail_id(s->team->tree, s->call->id, f->name, f->id);
@@ -318,9 +306,7 @@ static void ask_shutdown(struct sending *s, struct agent_record *to)
 			team_ops.gone(to);
 		}
 	} else if (!open || s->call->again) {
-		struct json_out w = open_object(&text, "shutdown_request", id, TEAM_LEAD);
-		json_putf(&w, "reason?:'%.*s'", STR_ARG(reason));
-		close_object(&w);
+		write_shutdown_request(&text, id, reason);
 		buf_addf(&text,
 			 "\nTo agree, call SendMessage with to: \"%s\" and message: {\"type\":\"shutdown_response\","
 			 "\"request_id\":\"%s\",\"approve\":true}; to refuse, with approve false and a reason.",
@@ -345,13 +331,15 @@ static void answer_shutdown(struct sending *s, const char *request)
 	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
 
-	struct json_out w = open_object(&text, approve ? "shutdown_approved" : "shutdown_rejected", request, r->name);
 	if (approve)
-		json_putf(&w, "paneId:'%s', backendType:'%s'", m->in_pane ? m->pane : "in-process",
-			  m->in_pane ? "tmux" : "in-process");
+		json_addf(&text,
+			  "{type:'shutdown_approved', requestId:'%s', from:'%s', paneId:'%s', backendType:'%s', "
+			  "timestamp:'%s'}",
+			  request, r->name, m->in_pane ? m->pane : "in-process", m->in_pane ? "tmux" : "in-process",
+			  id_iso_now().text);
 	else
-		json_kcstr(&w, "reason", reason ? reason : "");
-	close_object(&w);
+		json_addf(&text, "{type:'shutdown_rejected', requestId:'%s', from:'%s', reason:'%s', timestamp:'%s'}",
+			  request, r->name, reason ? reason : "", id_iso_now().text);
 	if (put_object(s, NULL, arena_printf(a, "%s.%s", request, approve ? "approved" : "rejected"), buf_str(&text),
 		       &err) < 0) {
 		answer_failure(s, err.text);
@@ -431,9 +419,10 @@ int team_put_plan(struct agent_record *r, const char *call_id, const char *path,
 	const char *id =
 		before ? before
 		       : arena_printf(&r->arena, "plan_approval-%" PRId64 "@%s@%s", id_wall_ms(), r->name, t->name);
-	struct json_out w = open_object(&text, "plan_approval_request", id, r->name);
-	json_putf(&w, "planFilePath:'%s', planContent:'%.*s'", path, STR_ARG(utf8_cut(plan, LONGEST_PLAN)));
-	close_object(&w);
+	json_addf(&text,
+		  "{type:'plan_approval_request', requestId:'%s', from:'%s', planFilePath:'%s', planContent:'%.*s', "
+		  "timestamp:'%s'}",
+		  id, r->name, path, STR_ARG(utf8_cut(plan, LONGEST_PLAN)), id_iso_now().text);
 	buf_addf(&text,
 		 "\nTo answer, call SendMessage with to: \"%s\" and message: {\"type\":\"plan_approval_response\","
 		 "\"request_id\":\"%s\",\"approve\":true}, or approve false with feedback.",

@@ -9,12 +9,7 @@
 
 bool team_name_fits(struct str name)
 {
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-
-	for (size_t i = 0; i < name.n; i++)
-		if (!name.p[i] || !strchr(letters, name.p[i]) || (!i && (name.p[i] == '_' || name.p[i] == '-')))
-			return false;
-	return name.n && name.n <= LONGEST_TEAM_NAME;
+	return name.n <= LONGEST_TEAM_NAME && str_is_name(name, "_-") && !char_in(name.p[0], "_-");
 }
 
 /* Two spaces a level, as the current product writes it */

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include "lib/base/list.h"
+#include "lib/git/git_config.h"
 
 enum {
 	FETCH_CAP_MS = 5000,
@@ -38,42 +39,6 @@ static const char *const git_options[] = {
 	"-c",
 	"worktree.useRelativePaths=false",
 };
-
-/* Of the variables that steer git only those stay that tell how to reach a server and where the user's settings are. */
-static bool keeps_variable(const char *entry)
-{
-	static const char *const kept[] = { "GIT_SSH=",           "GIT_SSH_COMMAND=",    "GIT_SSL_",
-					    "GIT_EXEC_PATH=",     "GIT_ASKPASS=",        "GIT_CONFIG_GLOBAL=",
-					    "GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=" };
-
-	if (!strncmp(entry, "LC_ALL=", 7) || !strncmp(entry, "LANGUAGE=", 9))
-		return false;
-	if (strncmp(entry, "GIT_", 4) != 0)
-		return true;
-	for (size_t i = 0; i < COUNT_OF(kept); i++)
-		if (!strncmp(entry, kept[i], strlen(kept[i])))
-			return true;
-	return false;
-}
-
-static const char **git_environment(struct arena *a, const struct worktree *inside)
-{
-	size_t count = str_count((const char *const *)environ);
-	size_t at = 0;
-	const char **env = arena_alloc(a, (count + 6) * sizeof *env);
-	for (size_t i = 0; i < count; i++)
-		if (keeps_variable(environ[i]))
-			env[at++] = environ[i];
-	env[at++] = "LC_ALL=C"; /* its output is parsed */
-	env[at++] = "GIT_TERMINAL_PROMPT=0";
-	if (inside) {
-		env[at++] = arena_printf(a, "GIT_DIR=%s", inside->admin);
-		env[at++] = arena_printf(a, "GIT_COMMON_DIR=%s", inside->common);
-		env[at++] = arena_printf(a, "GIT_WORK_TREE=%s", inside->path);
-	}
-	env[at] = NULL;
-	return env;
-}
 
 static void on_git_output(struct child *c, bool is_stderr, const char *p, size_t n)
 {
@@ -137,9 +102,16 @@ void job_git(struct worktree_job *job, const struct git_command *command)
 	g->timed_out = false;
 	g->abortable = command->abortable;
 	g->cap.fire = on_git_cap;
+	size_t at;
+	const char **env = git_environment(&a, 3, &at);
+	if (command->inside) {
+		env[at++] = arena_printf(&a, "GIT_DIR=%s", command->inside->admin);
+		env[at++] = arena_printf(&a, "GIT_COMMON_DIR=%s", command->inside->common);
+		env[at++] = arena_printf(&a, "GIT_WORK_TREE=%s", command->inside->path);
+	}
 	const struct child_options options = {
 		.argv = argv,
-		.envp = git_environment(&a, command->inside),
+		.envp = env,
 		.cwd = command->inside ? command->inside->path : command->cwd,
 		.input = command->input,
 		.landlock_fd = command->landlock_fd,

@@ -8,6 +8,7 @@
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
+#include "lib/io/spawn.h"
 
 enum { POINTER_LIMIT = 8192 };
 
@@ -285,29 +286,11 @@ bool record_parse(struct str text, struct worktree_record *ret_record)
 	return true;
 }
 
-/* Field 22 of /proc/PID/stat. The second field is a name in parentheses that may hold anything. */
-static bool start_time(uint64_t pid, uint64_t *ret_ticks)
-{
-	AUTO_BUF struct buf text = { 0 };
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)pid);
-	if (file_read(path, RECORD_LIMIT, &text, NULL) < 0)
-		return false;
-	const char *name_end = strrchr(text.p, ')');
-	struct str rest = str_from(name_end ? name_end + 1 : "");
-	struct str field = { 0 };
-	for (int i = 2; i <= 22 && rest.p; i++)
-		field = str_cut(&rest, ' ');
-	return str_to_u64(field, ret_ticks);
-}
-
 struct worktree_owner owner_self(void)
 {
-	struct worktree_owner self = { .pid = (uint64_t)getpid() };
+	struct worktree_owner self = { .pid = (uint64_t)getpid(), .start = (uint64_t)process_start(getpid()) };
 	struct stat st;
 
-	(void)start_time(self.pid, &self.start);
 	if (stat("/proc/self/ns/pid", &st) == 0)
 		self.space = st.st_ino;
 	return self;
@@ -316,11 +299,7 @@ struct worktree_owner owner_self(void)
 /* A number of another pid namespace says nothing here: a process in a container may share this repository. */
 bool owner_alive(const struct worktree_owner *owner, const struct worktree_owner *self)
 {
-	uint64_t start = 0;
-
-	if (owner->space != self->space)
-		return true;
-	return start_time(owner->pid, &start) && start == owner->start;
+	return owner->space != self->space || process_lives((int64_t)owner->pid, (int64_t)owner->start);
 }
 
 int record_read(const char *admin, struct worktree_record *ret_record, struct err *err)

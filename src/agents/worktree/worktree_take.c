@@ -492,7 +492,6 @@ static void on_copied(uv_work_t *work, int status)
 {
 	struct fill *f = CONTAINER_OF(work, struct fill, work);
 
-	(void)status;
 	f->running = false;
 	job_kick(f->job);
 }

@@ -16,6 +16,25 @@ struct catalog_location *catalog_add_location(struct catalog_locations *places, 
 	return place;
 }
 
+void catalog_add_plugin(struct catalog_locations *places, const struct catalog_plugin *p,
+			enum catalog_location_kind dirs)
+{
+	unsigned group = places->groups;
+
+	for (size_t i = 0; i < p->path_count; i++) {
+		struct catalog_location *place = catalog_add_location(places, p->paths[i].is_dir ? dirs : PLACE_FILE,
+								      SOURCE_PLUGIN, p->paths[i].path);
+		place->plugin = p;
+		place->group = group;
+	}
+	for (size_t i = 0; i < p->problem_count; i++) {
+		struct catalog_location *place =
+			catalog_add_location(places, PLACE_PROBLEM, SOURCE_PLUGIN, p->problems[i].path);
+		place->plugin = p;
+		place->problem = p->problems[i];
+	}
+}
+
 void catalog_each_project(struct catalog_locations *places, const struct catalog_sources *s, const char *root,
 			  catalog_project_fn *fn)
 {

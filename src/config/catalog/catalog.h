@@ -93,6 +93,9 @@ struct catalog_locations {
 
 struct catalog_location *catalog_add_location(struct catalog_locations *places, enum catalog_location_kind kind,
 					      enum definition_source source, const char *path); /* path is copied */
+/* Its paths, in one group: a file of several of them counts where it comes first. dirs: the kind of its directories. */
+void catalog_add_plugin(struct catalog_locations *places, const struct catalog_plugin *plugin,
+			enum catalog_location_kind dirs);
 /* Calls fn for each --add-dir, then from the repository's root down to cwd; root NULL: for cwd alone. below: the way from the
  * root. The user's own configuration is not a project, also when the home directory is a repository. */
 typedef void catalog_project_fn(struct catalog_locations *places, const char *claude_dir, const char *below);

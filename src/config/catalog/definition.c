@@ -5,6 +5,7 @@
 #include "lib/base/buf.h"
 #include "config/catalog/frontmatter.h"
 #include "lib/base/utf8.h"
+#include "lib/json/json_write.h"
 
 enum { MOST_NAMES = 1024, DEEPEST_LIST = 4 };
 
@@ -324,6 +325,15 @@ const char *diagnostic_level_name(enum diagnostic_level level)
 					     [DIAGNOSTIC_ERROR] = "error" };
 
 	return names[level];
+}
+
+void diagnostics_put(struct json_out *w, const struct diagnostic *list, size_t count)
+{
+	json_kopen(w, "diagnostics", '[');
+	for (size_t i = 0; i < count; i++)
+		json_putf(w, "{level:'%s', line:?%u, message:'%s'}", diagnostic_level_name(list[i].level), list[i].line,
+			  list[i].message);
+	json_close(w);
 }
 
 /* ${NAME} in texts of plugins. */

@@ -38,6 +38,8 @@ struct diagnostic *diagnostics_add(struct diagnostics *d, enum diagnostic_level 
 				   ...) printf_like(4, 5);
 struct diagnostic *diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt,
 				    va_list args) printf_like(4, 0);
+struct json_out;
+void diagnostics_put(struct json_out *w, const struct diagnostic *list, size_t count); /* member "diagnostics" */
 const char *diagnostic_level_name(enum diagnostic_level level); /* "note", "warning" (two levels), "error" */
 
 enum frontmatter_flags {

@@ -28,6 +28,15 @@ struct listing {
 	struct arena arena; /* holds the names */
 };
 
+const char *tree_stem(struct arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct str name = str_from(slash ? slash + 1 : path);
+
+	name.n -= str_ends(name, STR(".md")) ? 3 : 0;
+	return arena_str(a, name).p;
+}
+
 bool tree_is_inside(const char *path, const char *dir)
 {
 	AUTO_FREE char *real = realpath(path, NULL);

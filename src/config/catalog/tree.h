@@ -23,5 +23,6 @@ struct tree_walk {
 
 /* A root that is not there is empty. Texts given to the callbacks are borrowed until they return. */
 void tree_walk(const struct tree_walk *walk, const char *root);
+const char *tree_stem(struct arena *a, const char *path); /* NAME of DIR/NAME.md; in the arena */
 /* Whether path, with all links resolved, is inside the real path dir. */
 bool tree_is_inside(const char *path, const char *dir);

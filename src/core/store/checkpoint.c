@@ -49,7 +49,6 @@ void checkpoint_free(struct checkpoint *c)
 static struct json_out begin_line(struct checkpoint *c, const char *type)
 {
 	struct buf *line = &c->store->line;
-	char time[ISO_TIME_LEN + 1];
 	struct stat st;
 	char last;
 
@@ -62,9 +61,8 @@ static struct json_out begin_line(struct checkpoint *c, const char *type)
 			buf_addch(line, '\n');
 		c->tail_checked = true;
 	}
-	id_iso_time(id_wall_ms(), time);
 	struct json_out w = json_out(line);
-	json_putf(&w, "{type:'%s', time:'%s'", type, time);
+	json_putf(&w, "{type:'%s', time:'%s'", type, id_iso_now().text);
 	return w;
 }
 

@@ -3,7 +3,7 @@
 #include "core/store/line_link.h"
 #include <errno.h>
 #include <unistd.h>
-#include "core/store/state.h"
+#include "lib/io/spawn.h"
 #include "lib/json/json_write.h"
 
 enum { LONGEST_LINE = 8 << 20, PIECE = 64 << 10 };
@@ -22,7 +22,7 @@ bool link_peer_is(int fd, int64_t pid, int64_t start)
 	socklen_t n = sizeof peer;
 
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == getuid() && peer.pid == pid &&
-	       start && process_start(pid) == start;
+	       process_lives(pid, start);
 }
 
 static void link_write(struct link *l)

@@ -9,7 +9,6 @@
 static struct json_out record_begin(struct recorder *r, const char *type, const char *given, char uuid[UUID_LEN + 1])
 {
 	const struct record_context *c = r->context;
-	char now[ISO_TIME_LEN + 1];
 
 	if (given)
 		snprintf(uuid, UUID_LEN + 1, "%s", given);
@@ -17,13 +16,12 @@ static struct json_out record_begin(struct recorder *r, const char *type, const 
 		id_uuid(uuid);
 	buf_clear(&r->store->line);
 	struct json_out w = json_out(&r->store->line);
-	id_iso_time(id_wall_ms(), now);
 	json_putf(&w,
 		  "{parentUuid:'%s', isSidechain:!!%d, agentId?:'%s', type:'%s', uuid:'%s', timestamp:'%s', "
 		  "userType:'external', entrypoint:'%s', cwd:'%s', sessionId:'%s', version:'%s', "
 		  "gitBranch:'%s'",
-		  r->last[0] ? r->last : NULL, c->agent_id != NULL, c->agent_id, type, uuid, now, c->entrypoint, c->cwd,
-		  c->session_id, c->version, c->git_branch);
+		  r->last[0] ? r->last : NULL, c->agent_id != NULL, c->agent_id, type, uuid, id_iso_now().text,
+		  c->entrypoint, c->cwd, c->session_id, c->version, c->git_branch);
 	return w;
 }
 
@@ -161,12 +159,10 @@ int recorder_setting(struct recorder *r, const char *type, const char *key, cons
 /* Of a line outside of the parent chain */
 static struct json_out operation_begin(struct recorder *r, const char *type, const char *operation)
 {
-	char time[ISO_TIME_LEN + 1];
-
-	id_iso_time(id_wall_ms(), time);
-	buf_clear(&r->store->line);
 	struct json_out w = json_out(&r->store->line);
-	json_putf(&w, "{type:'%s', operation:'%s', timestamp:'%s', sessionId:'%s'", type, operation, time,
+
+	buf_clear(&r->store->line);
+	json_putf(&w, "{type:'%s', operation:'%s', timestamp:'%s', sessionId:'%s'", type, operation, id_iso_now().text,
 		  r->context->session_id);
 	return w;
 }

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include "lib/base/buf.h"
 #include "lib/base/id.h"
+#include "lib/io/spawn.h"
 #include "core/store/state_int.h"
 
 enum { RETRY_FIRST_MS = 50, RETRY_LAST_MS = 5000 };

@@ -43,7 +43,3 @@ void state_put_task(struct state *s, const struct task_row *row);
  * returns. -ERR_PARSE: the file is damaged. */
 typedef void task_row_fn(void *data, const struct task_row *row);
 int state_each_task(const char *config_dir, task_row_fn *fn, void *data, struct err *err);
-
-/* Whether the process that wrote the row is alive. The start time detects a reused pid. */
-bool task_owner_lives(const struct task_row *row);
-int64_t process_start(int64_t pid); /* in clock ticks after boot; 0: no such process */

@@ -10,7 +10,7 @@
 #include "lib/io/file.h"
 #include "core/store/state_int.h"
 
-enum { BUSY_MS = 1000, STAT_LIMIT = 4096, START_FIELD = 22, FIRST_FIELD = 3 };
+enum { BUSY_MS = 1000 };
 
 #define SYMBOL(name, member) { #name, offsetof(struct state_db, lib.member) },
 static const struct library_symbol symbols[] = { SQLITE_FUNCTIONS(SYMBOL) };
@@ -390,28 +390,4 @@ int state_each_task(const char *config_dir, task_row_fn *fn, void *data, struct 
 		rc = read_tasks(&db, fn, data, err);
 	state_db_release(&db);
 	return rc;
-}
-
-/* The second field of the file is the program's name in parentheses, with any bytes in it: count from its end. */
-int64_t process_start(int64_t pid)
-{
-	AUTO_BUF struct buf text = { 0 };
-	char path[64];
-	int64_t ticks = 0;
-
-	snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-	if (file_read(path, STAT_LIMIT, &text, NULL) < 0)
-		return 0;
-	const char *name_end = strrchr(text.p, ')');
-	if (!name_end)
-		return 0;
-	struct str rest = str_trim(str_from(name_end + 1)), field = { 0 };
-	for (int i = FIRST_FIELD; i <= START_FIELD && rest.p; i++)
-		field = str_cut(&rest, ' ');
-	return str_to_i64(field, &ticks) ? ticks : 0;
-}
-
-bool task_owner_lives(const struct task_row *row)
-{
-	return row->pid > 0 && row->pid_start > 0 && process_start(row->pid) == row->pid_start;
 }

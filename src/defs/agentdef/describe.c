@@ -116,13 +116,9 @@ void agent_check_json(struct json_out *w, const struct agent_definition *d)
 	put_names(w, &d->tools);
 	json_key(w, "disallowedTools");
 	put_names(w, &d->disallowed_tools);
-	json_putf(w, "body_sha256:'%s', diagnostics:[", hex);
-	for (size_t i = 0; i < d->diagnostic_count; i++) {
-		const struct diagnostic *g = &d->diagnostics[i];
-		json_putf(w, "{level:'%s', line:?%u, message:'%s'}", diagnostic_level_name(g->level), g->line,
-			  g->message);
-	}
-	json_putf(w, "]}");
+	json_kcstr(w, "body_sha256", hex);
+	diagnostics_put(w, d->diagnostics, d->diagnostic_count);
+	json_close(w);
 }
 
 /* FNV-1a: the colour of a type must be the same in every run and every version, which str_hash() does not promise. */

@@ -175,24 +175,6 @@ static void add_own(struct catalog_locations *p, enum agent_own own, enum defini
 	place->must_exist = own == OWN_FLAG;
 }
 
-static void add_plugin(struct catalog_locations *places, const struct catalog_plugin *p)
-{
-	unsigned group = places->groups; /* a file of several of its places counts where it comes first */
-
-	for (size_t i = 0; i < p->path_count; i++) {
-		struct catalog_location *place = catalog_add_location(
-			places, p->paths[i].is_dir ? PLACE_TREE : PLACE_FILE, SOURCE_PLUGIN, p->paths[i].path);
-		place->plugin = p;
-		place->group = group;
-	}
-	for (size_t i = 0; i < p->problem_count; i++) {
-		struct catalog_location *place =
-			catalog_add_location(places, PLACE_PROBLEM, SOURCE_PLUGIN, p->problems[i].path);
-		place->plugin = p;
-		place->problem = p->problems[i];
-	}
-}
-
 /* A directory that is named twice counts where it is nearest. */
 static void add_project(struct catalog_locations *p, const char *claude_dir, const char *below)
 {
@@ -235,7 +217,7 @@ static void find_agent_places(struct catalog_locations *p, const struct catalog_
 			(struct catalog_problem){ s->managed_dir, 0, arena_strdup(&p->arena, err.text) };
 	add_own(p, OWN_BUILT_IN, SOURCE_BUILT_IN, "built-in");
 	for (size_t i = 0; i < s->plugin_count; i++)
-		add_plugin(p, &s->plugins[i]);
+		catalog_add_plugin(p, &s->plugins[i], PLACE_TREE);
 	add_settings(p, &settings, LAYER_USER, LAYER_USER, SOURCE_USER);
 	if (chosen & SETTINGS_USER)
 		catalog_add_location(p, PLACE_TREE, SOURCE_USER, path_join(&p->arena, s->config_dir, "agents"));
@@ -288,11 +270,8 @@ static struct definition *parse_agent(const struct catalog_location *place, cons
 				      struct str text, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *slash = strrchr(file->path, '/');
-	struct str stem = str_from(slash ? slash + 1 : file->path);
+	struct agent_definition *d = agent_from_markdown(place->source, file->path, tree_stem(&a, file->path), text);
 
-	stem.n -= str_ends(stem, STR(".md")) ? 3 : 0;
-	struct agent_definition *d = agent_from_markdown(place->source, file->path, arena_str(&a, stem).p, text);
 	if (place->plugin)
 		finish_plugin_agent(d, place->plugin, file->below);
 	return &d->common;

@@ -3,7 +3,6 @@
  * at them (`cadre plugin validate`). */
 #include "defs/plugin/plugin_int.h"
 #include <dirent.h>
-#include <sys/stat.h>
 #include "config/catalog/tree.h"
 #include "defs/agentdef/definition.h"
 #include "defs/skill/skill.h"
@@ -42,20 +41,6 @@ const char *component_locate(struct manifest *m, const char *below, const struct
 	return NULL;
 }
 
-static bool is_directory(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static bool is_file(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 struct kind {
 	const char *key;   /* of the manifest */
 	const char *place; /* the usual directory */
@@ -73,14 +58,14 @@ static void add_found(struct manifest *m, const struct kind *kind, const char *p
 {
 	struct plugin *p = m->plugin;
 
-	if (is_directory(path)) {
+	if (file_is_dir(path)) {
 		/* A directory with a SKILL.md is one skill, not a directory of skills. */
 		const char *skill = path_join(&p->arena, path, "SKILL.md");
-		if (!kind->skills || !is_file(skill))
+		if (!kind->skills || !file_is_regular(skill))
 			add_path(m, kind, path, true);
 		else if (component_locate(m, skill + strlen(p->root) + 1, NULL, kind->key))
 			add_path(m, kind, skill, false);
-	} else if (is_file(path) && str_ends(str_from(path), STR(".md"))) {
+	} else if (file_is_regular(path) && str_ends(str_from(path), STR(".md"))) {
 		add_path(m, kind, path, false);
 	} else if (named) {
 		plugin_complain(p, PLUGIN_BAD_COMPONENT, kind->key, m->file->path, settings_line(m->file, named),
@@ -98,7 +83,7 @@ static void find_kind(struct manifest *m, const struct kind *kind)
 	bool looks = !kind->only_named && (!named || kind->skills);
 	const char *usual = looks ? component_locate(m, kind->place, NULL, kind->key) : NULL;
 
-	if (usual && is_directory(usual))
+	if (usual && file_is_dir(usual))
 		add_path(m, kind, usual, true);
 	else if (usual)
 		add_found(m, kind, usual, NULL);
@@ -216,13 +201,13 @@ void component_find_all(struct manifest *m)
 	find_kind(m, &(struct kind){ "outputStyles", "output-styles", &p->styles, false, false });
 	find_kind(m->offer ? &offered : m, &skills);
 	if (!p->skills.count && !m->offer && !json_get(m->root, "skills") &&
-	    is_file(path_join(&p->arena, p->root, "SKILL.md")))
+	    file_is_regular(path_join(&p->arena, p->root, "SKILL.md")))
 		add_found(m, &skills, p->root, NULL);
 	find_parts(m, &(struct part_kind){ "hooks", "hooks/hooks.json", PLUGIN_BAD_HOOKS, &p->hooks, false });
 	find_parts(m, &(struct part_kind){ "mcpServers", ".mcp.json", PLUGIN_BAD_MCP, &p->mcp, true });
 	find_settings(m);
 	const char *bin = component_locate(m, "bin", NULL, "bin");
-	if (bin && is_directory(bin))
+	if (bin && file_is_dir(bin))
 		p->bin = bin;
 	/* What a plugin may have and a runtime without a window does not use. */
 	static const char *const keys[] = { "channels", "lspServers", "workflows" };

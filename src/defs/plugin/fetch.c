@@ -3,10 +3,10 @@
 #include "defs/plugin/fetch.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "lib/base/buf.h"
+#include "lib/git/git_config.h"
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
@@ -22,91 +22,31 @@ struct program {
 
 enum { CAP_MS = 10 * 60 * 1000, OUTPUT_LIMIT = 16 << 10, OUTPUT_SHOWN = 140 };
 
-struct fetching {
-	struct loop *loop;
-	struct child *child; /* NULL: it has ended */
-	struct timer cap;
-	bool timed_out;
-	int status; /* as of waitpid */
-	struct buf output;
-};
-
-static void fetch_on_output(struct child *c, bool is_stderr, const char *p, size_t n)
-{
-	struct fetching *r = child_data(c);
-
-	if (r->output.n < OUTPUT_LIMIT)
-		buf_add(&r->output, p, MIN(n, OUTPUT_LIMIT - r->output.n));
-}
-
-static void fetch_on_end(struct child *c, int status)
-{
-	struct fetching *r = child_data(c);
-
-	r->status = status;
-	r->child = NULL;
-	timer_stop(r->loop, &r->cap);
-	loop_stop(r->loop);
-}
-
-static void fetch_on_cap(struct timer *timer)
-{
-	struct fetching *r = CONTAINER_OF(timer, struct fetching, cap);
-
-	r->timed_out = true;
-	if (r->child)
-		child_kill(r->child, SIGTERM);
-}
-
 /* Runs a program and waits for it: no terminal, at most ten minutes. It has a loop and a spawner of its own, so a loop of the
  * caller never runs inside; what the program leaves running is ended. -ERR_IO with what it printed, if it ends with anything
  * but 0; -ERR_TIMEOUT. */
 static int program_run(const struct program *p, struct err *err)
 {
-	static const struct child_handlers handlers = { fetch_on_output, fetch_on_end };
-	struct fetching r = { .loop = loop_new(0), .cap = { .fire = fetch_on_cap } };
-	struct child_options options = { .argv = p->argv, .envp = p->envp, .cwd = p->cwd, .merge = true };
-	struct spawner *spawner = spawner_new(r.loop, err);
-	int status = spawner ? spawn_start(spawner, &options, &handlers, &r, &r.child, err) : -(int)err->kind;
+	struct child_options options = { .argv = p->argv, .envp = p->envp, .cwd = p->cwd };
+	struct loop *loop = loop_new(0);
+	struct spawner *spawner = spawner_new(loop, err);
+	AUTO_BUF struct buf output = { 0 };
+	int ended = 0;
+	int status =
+		spawner ? spawn_wait(spawner, &options, CAP_MS, OUTPUT_LIMIT, &output, &ended, err) : -(int)err->kind;
+	struct str said = str_trim(buf_str(&output));
 
-	if (status == 0) {
-		timer_start(r.loop, &r.cap, CAP_MS);
-		while (r.child)
-			loop_run(r.loop);
-		struct str output = str_trim(buf_str(&r.output));
-		if (r.timed_out)
-			status = err_set(err, ERR_TIMEOUT, "%.80s took more than ten minutes", p->what);
-		else if (!WIFEXITED(r.status) || WEXITSTATUS(r.status) != 0)
-			status = err_set(err, ERR_IO, "%.80s: %.*s", p->what, (int)MIN(output.n, (size_t)OUTPUT_SHOWN),
-					 output.p);
-	}
+	if (status > 0)
+		status = err_set(err, ERR_TIMEOUT, "%.80s took more than ten minutes", p->what);
+	else if (status == 0 && (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0))
+		status = err_set(err, ERR_IO, "%.80s: %.*s", p->what, (int)MIN(said.n, (size_t)OUTPUT_SHOWN), said.p);
 	spawner_free(spawner);
-	loop_run(r.loop); /* lets closing handles close */
-	loop_free(r.loop);
-	buf_release(&r.output);
+	loop_run(loop); /* lets closing handles close */
+	loop_free(loop);
 	return status;
 }
 
 #define GIT "git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"
-
-/* Drops variables that redirect git; keeps those for reaching a server and for the user's settings. */
-static bool git_keeps_variable(const char *entry)
-{
-	static const char *const kept[] = { "GIT_SSH",
-					    "GIT_SSL_",
-					    "GIT_ASKPASS=",
-					    "GIT_CONFIG_GLOBAL=",
-					    "GIT_CONFIG_SYSTEM=",
-					    "GIT_CONFIG_NOSYSTEM=",
-					    "GIT_EXEC_PATH=" };
-
-	if (strncmp(entry, "GIT_", 4) != 0)
-		return strncmp(entry, "LC_ALL=", 7) != 0;
-	for (size_t i = 0; i < COUNT_OF(kept); i++)
-		if (!strncmp(entry, kept[i], strlen(kept[i])))
-			return true;
-	return false;
-}
 
 /* ext:: would run a program. A redirect leads to no weaker protocol, and no server to files of this machine; an address of the user's
  * settings (insteadOf) may stand for https. */
@@ -127,16 +67,10 @@ static const char *git_protocols(const char *url)
 static int git_run(const char *const *argv, const char *url, const char *what, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char **env = arena_alloc(&a, (str_count((const char *const *)environ) + 4) * sizeof *env);
-	size_t n = 0;
+	size_t n;
+	const char **env = git_environment(&a, 1, &n);
 
-	for (char **entry = environ; *entry; entry++)
-		if (git_keeps_variable(*entry))
-			env[n++] = *entry;
-	env[n++] = "LC_ALL=C";
-	env[n++] = "GIT_TERMINAL_PROMPT=0";
-	env[n++] = git_protocols(url);
-	env[n] = NULL;
+	env[n] = git_protocols(url);
 	return program_run(&(struct program){ .argv = argv, .envp = env, .what = what }, err);
 }
 

@@ -80,14 +80,6 @@ const struct installed_plugin *plugin_records_installed(const struct plugin_reco
 
 /* Records: changing. */
 
-static void put_now(struct json_out *w, const char *key)
-{
-	char now[ISO_TIME_LEN + 1];
-
-	id_iso_time(id_wall_ms(), now);
-	json_kcstr(w, key, now);
-}
-
 static int record_set(const char *plugins_dir, const char *file, const struct str *names, size_t count, struct str json,
 		      struct err *err)
 {
@@ -99,17 +91,12 @@ static int record_set(const char *plugins_dir, const char *file, const struct st
 int record_market(const char *plugins_dir, const char *name, struct str source_json, const char *dir, struct err *err)
 {
 	AUTO_BUF struct buf out = { 0 };
-	struct json_out w = json_out(&out);
 
-	json_putf(&w, "{source:%.*s, installLocation:'%s'", STR_ARG(source_json), dir);
-	put_now(&w, "lastUpdated");
-	json_close(&w);
-	return record_set(plugins_dir, known_name, &(struct str){ name, strlen(name) }, 1, buf_str(&out), err);
-}
-
-int record_no_market(const char *plugins_dir, const char *name, struct err *err)
-{
-	return record_set(plugins_dir, known_name, &(struct str){ name, strlen(name) }, 1, (struct str){ 0 }, err);
+	if (dir)
+		json_addf(&out, "{source:%.*s, installLocation:'%s', lastUpdated:'%s'}", STR_ARG(source_json), dir,
+			  id_iso_now().text);
+	return record_set(plugins_dir, known_name, &(struct str){ name, strlen(name) }, 1,
+			  dir ? buf_str(&out) : (struct str){ 0 }, err);
 }
 
 int record_trust(const char *plugins_dir, const char *id, const char *root, struct err *err)
@@ -157,7 +144,6 @@ static int install_copy(struct arena *a, const struct install *what, const char 
 	const char *version = p->version && p->version[0]                                      ? p->version
 			      : what->offer && what->offer->version && what->offer->version[0] ? what->offer->version
 											       : "unknown";
-	size_t n = strspn(version, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
 	if (p->state == PLUGIN_FAILED && e->line)
 		status = err_set(err, ERR_USAGE, "%s:%u: %s", e->file, e->line, e->message);
 	else if (p->state == PLUGIN_FAILED)
@@ -165,7 +151,7 @@ static int install_copy(struct arena *a, const struct install *what, const char 
 	else if (what->offer && strcmp(what->offer->name, p->name) != 0)
 		status = err_set(err, ERR_USAGE, "the marketplace offers it as %s, but its name is %s",
 				 what->offer->name, p->name);
-	else if (!n || n > 64 || version[n] || version[0] == '.')
+	else if (!str_is_name(str_from(version), "._+-") || strlen(version) > 64 || version[0] == '.')
 		status = err_set(err, ERR_USAGE, "version: '%.60s' cannot be the name of a directory", version);
 	else
 		*ret_installed = (struct installed_plugin){
@@ -184,12 +170,10 @@ static int record_installed(const char *plugins_dir, const struct installed_plug
 	const struct str version[] = { STR("version") };
 	const struct str names[] = { STR("plugins"), str_from(entry->id) };
 	AUTO_BUF struct buf out = { 0 };
-	struct json_out w = json_out(&out);
+	struct iso_time now = id_iso_now();
 
-	json_putf(&w, "[{scope:'%s', installPath:'%s', version:'%s'", entry->scope, entry->path, entry->version);
-	put_now(&w, "installedAt");
-	put_now(&w, "lastUpdated");
-	json_putf(&w, "}]");
+	json_addf(&out, "[{scope:'%s', installPath:'%s', version:'%s', installedAt:'%s', lastUpdated:'%s'}]",
+		  entry->scope, entry->path, entry->version, now.text, now.text);
 	int status = record_set(plugins_dir, installed_name, version, 1, STR("2"), err);
 	return status < 0 ? status
 			  : record_set(plugins_dir, installed_name, names, COUNT_OF(names), buf_str(&out), err);

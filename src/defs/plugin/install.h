@@ -39,8 +39,8 @@ const struct known_marketplace *plugin_records_market(const struct plugin_record
 const struct installed_plugin *plugin_records_installed(const struct plugin_records *r, const char *id);
 
 /* Each changes one entry on disk. */
+/* dir NULL: it is not known any more. */
 int record_market(const char *plugins_dir, const char *name, struct str source_json, const char *dir, struct err *err);
-int record_no_market(const char *plugins_dir, const char *name, struct err *err);
 int record_trust(const char *plugins_dir, const char *id, const char *root,
 		 struct err *err); /* root NULL: not any more */
 

@@ -153,9 +153,8 @@ static void read_options(struct manifest *m, const struct json *map)
 	p->options = arena_calloc(&p->arena, (map->count + 1) * sizeof *p->options);
 	for (struct json_member e = json_members(map); e.key; e = json_member_next(map, e)) {
 		const char *key = json_cstr(e.key, &p->arena);
-		size_t n = key ? strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
 		/* It becomes the name of an environment variable. */
-		if (!n || n > 64 || key[n] || (key[0] >= '0' && key[0] <= '9')) {
+		if (!str_is_name(str_from(key), "_") || strlen(key) > 64 || (key[0] >= '0' && key[0] <= '9')) {
 			manifest_fail(m, e.key, "userConfig: expected names of letters, digits and '_'");
 		} else if (!json_is(e.value, JSON_OBJECT)) {
 			manifest_fail(m, e.value, "userConfig.%s: expected an object", key);

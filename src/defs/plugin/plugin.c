@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * plugin.c - the life of a plugin, its errors, its variables and the user's values for its options. */
 #include "defs/plugin/plugin_int.h"
-#include <sys/stat.h>
 #include "config/settings/settings.h"
+#include "lib/io/file.h"
 
 enum { LONGEST_NAME = 64, MOST_ERRORS = 200 };
 
@@ -78,7 +78,6 @@ bool plugin_name_is_good(struct str name)
 struct plugin *plugin_read_named(const char *dir, enum plugin_origin origin, const char *name, const char *marketplace)
 {
 	AUTO_FREE char *real = realpath(dir, NULL);
-	struct stat st;
 	struct plugin *p = xnew(struct plugin, .origin = origin, .default_enabled = true);
 
 	p->notes.arena = &p->arena;
@@ -87,7 +86,7 @@ struct plugin *plugin_read_named(const char *dir, enum plugin_origin origin, con
 	/* Set before the manifest is read, because errors belong to a name. */
 	const char *slash = strrchr(p->root, '/');
 	p->name = arena_strdup(&p->arena, name ? name : slash ? slash + 1 : "");
-	if (real && stat(real, &st) == 0 && S_ISDIR(st.st_mode))
+	if (real && file_is_dir(real))
 		manifest_read(p);
 	else
 		plugin_fail(p, PLUGIN_NOT_FOUND, dir, 0, real ? "is not a directory" : "does not exist");

@@ -168,30 +168,19 @@ static void check_comparison(struct check *c, enum operator op, struct str text)
 	c->pre_allowed = c->pre_allowed || (limit.pre.p && !memcmp(limit.part, c->version->part, sizeof limit.part));
 }
 
-static struct str cut_word(struct str *rest)
-{
-	*rest = str_trim(*rest);
-	size_t n = 0;
-	while (n < rest->n && rest->p[n] != ' ')
-		n++;
-	struct str word = { rest->p, n };
-	*rest = str_trim((struct str){ rest->p + n, rest->n - n });
-	return word;
-}
-
 static void check_part(struct check *c, struct str part)
 {
 	c->fits = true;
 	c->pre_allowed = false;
 	while (part.n) {
-		struct str word = cut_word(&part);
+		struct str word = str_cut_word(&part);
 		enum operator op = cut_operator(&word);
 		if (!word.n)
-			word = cut_word(&part); /* ">= 1.2" */
+			word = str_cut_word(&part); /* ">= 1.2" */
 		if (op == OP_EQUAL && str_starts(part, STR("- "))) {
 			check_comparison(c, OP_FROM, word);
-			(void)cut_word(&part);
-			word = cut_word(&part);
+			(void)str_cut_word(&part);
+			word = str_cut_word(&part);
 			op = OP_UP_TO;
 		}
 		check_comparison(c, op, word);

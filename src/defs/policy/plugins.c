@@ -112,17 +112,22 @@ const struct catalog_plugin *plugin_list_agents(const struct plugin_list *list, 
 	return found;
 }
 
-const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, struct arena *a, size_t *ret_count)
+const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, struct arena *a, bool styles,
+						size_t *ret_count)
 {
 	struct catalog_plugin *found = arena_calloc(a, (list->enabled_count + 1) * sizeof *found);
 
 	for (size_t i = 0; i < list->enabled_count; i++) {
 		const struct plugin *p = list->enabled[i];
-		struct catalog_plugin_path *paths =
-			arena_calloc(a, (p->skills.count + p->commands.count + 1) * sizeof *paths);
+		size_t most = p->skills.count + p->commands.count + p->styles.count;
+		struct catalog_plugin_path *paths = arena_calloc(a, (most + 1) * sizeof *paths);
 		found[i] = (struct catalog_plugin){
 			.name = p->name, .vars = p->vars, .trusted = p->trusted, .paths = paths
 		};
+		if (styles) {
+			add_paths(paths, &found[i].path_count, &p->styles, false);
+			continue;
+		}
 		add_paths(paths, &found[i].path_count, &p->skills, false);
 		add_paths(paths, &found[i].path_count, &p->commands, true);
 	}

@@ -32,9 +32,8 @@ static void add_plugin_path(struct catalog_locations *p, const struct catalog_pl
 	const char *path = at->path;
 	const char *skill_file = path_join(&p->arena, path, "SKILL.md");
 	enum catalog_location_kind kind = at->is_command ? PLACE_TREE : PLACE_FOLDERS;
-	struct stat st;
 
-	if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+	if (file_is_regular(path)) {
 		kind = PLACE_FILE;
 	} else if (!at->is_command && file_exists(skill_file)) {
 		kind = PLACE_FILE;
@@ -79,11 +78,9 @@ static struct definition *parse_skill(const struct catalog_location *place, cons
 	AUTO_ARENA struct arena a = { 0 };
 	const struct catalog_plugin *plugin = place->plugin;
 	const char *slash = strrchr(file->path, '/');
-	struct str stem = str_from(slash ? slash + 1 : file->path);
 	struct skill_origin origin = { .source = place->source, .is_command = place->is_command, .file = file->path };
 
 	/* DIR/NAME/SKILL.md is NAME; of commands a/b.md is a:b. */
-	stem.n -= str_ends(stem, STR(".md")) ? 3 : 0;
 	if (place->kind == PLACE_FOLDERS) {
 		origin.name = file->below;
 	} else if (place->kind == PLACE_FILE && !place->is_command && slash) {
@@ -91,7 +88,8 @@ static struct definition *parse_skill(const struct catalog_location *place, cons
 		const char *above = strrchr(dir, '/');
 		origin.name = above ? above + 1 : dir;
 	} else {
-		origin.name = arena_printf(&a, "%s%s" STR_FMT, file->below, file->below[0] ? ":" : "", STR_ARG(stem));
+		origin.name =
+			arena_printf(&a, "%s%s%s", file->below, file->below[0] ? ":" : "", tree_stem(&a, file->path));
 	}
 	for (struct str rest = str_from(origin.name); rest.p;)
 		if (!skill_name_is_good(str_cut(&rest, ':'))) {

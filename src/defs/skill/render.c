@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * render.c - the text of a skill for a model. The driver is render_step(); a callback records that a call has ended. */
 #include "defs/skill/render.h"
-#include <sys/stat.h>
 #include "lib/base/id.h"
 #include "lib/base/map.h"
 #include "lib/io/file.h"
@@ -128,7 +127,6 @@ static void render_step_commands(struct skill_render *r)
 static void render_step_files(struct skill_render *r)
 {
 	struct str name;
-	struct stat st;
 
 	if (r->call) {
 		struct str content = str_trim(buf_str(&r->call->result));
@@ -143,7 +141,7 @@ static void render_step_files(struct skill_render *r)
 		struct json_out w = json_out(&input);
 		/* Most words behind an @ name a person or something else: only what is a file is one. */
 		r->path = path_absolute(&r->arena, r->spec.env->cwd, name);
-		if (stat(r->path, &st) < 0 || !S_ISREG(st.st_mode) || map_get(&r->files, str_from(r->path)))
+		if (!file_is_regular(r->path) || map_get(&r->files, str_from(r->path)))
 			continue;
 		map_set(&r->files, str_from(r->path), r);
 		json_putf(&w, "{file_path:'%s'", r->path);

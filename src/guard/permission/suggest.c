@@ -2,7 +2,6 @@
  * suggest.c - a rule that would allow a call. It is written down first and then tried, by the reader and the evaluation of all
  * rules: what they would take for more, or would not accept, is not suggested. */
 #include "guard/permission/permission.h"
-#include <sys/stat.h>
 #include "guard/shell/shell_command.h"
 #include "lib/io/file.h"
 
@@ -40,7 +39,6 @@ static bool hides_something(struct str text)
 static void write_rule(struct buf *out, struct tool_use use, const struct tool_facts *s, struct arena *a)
 {
 	struct str primary = s && s->primary ? str_trim(json_str(json_get(use.input, s->primary), a)) : STR("");
-	struct stat st;
 
 	switch (s ? s->kind : SUBJECT_NAME) {
 	case SUBJECT_READ:
@@ -55,7 +53,7 @@ static void write_rule(struct buf *out, struct tool_use use, const struct tool_f
 		/* Rules for Read and Edit hold for all tools that read and edit. */
 		buf_addstr(out, s->kind == SUBJECT_READ ? "Read(/" : "Edit(/");
 		add_escaped(out, primary);
-		bool is_dir = stat(arena_str(a, primary).p, &st) == 0 && S_ISDIR(st.st_mode);
+		bool is_dir = file_is_dir(arena_str(a, primary).p);
 		buf_addstr(out, is_dir ? "/**)" : ")");
 		return;
 	case SUBJECT_HOST:

@@ -25,8 +25,18 @@ uint64_t id_random_u64(void);
 
 void id_iso_time(int64_t unix_ms, char out[ISO_TIME_LEN + 1]); /* 2026-11-15T20:21:00.123Z */
 bool id_parse_time(const char *text, int64_t *ret_ms); /* reads the same, also without milliseconds; NULL is none */
+struct iso_time {
+	char text[ISO_TIME_LEN + 1];
+};
 uint64_t clock_ms(clockid_t clock);
 static inline int64_t id_wall_ms(void)
 {
 	return (int64_t)clock_ms(CLOCK_REALTIME);
+}
+static inline struct iso_time id_iso_now(void) /* id_iso_now().text holds until the end of the expression */
+{
+	struct iso_time now;
+
+	id_iso_time(id_wall_ms(), now.text);
+	return now;
 }

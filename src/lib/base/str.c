@@ -50,6 +50,17 @@ struct str str_trim(struct str s)
 	return s;
 }
 
+struct str str_cut_word(struct str *rest)
+{
+	struct str word = str_trim(*rest);
+	size_t n = 0;
+
+	while (n < word.n && !char_in(word.p[n], " \t\r\n"))
+		n++;
+	*rest = str_trim(str_tail(word, n));
+	return (struct str){ word.p, n };
+}
+
 struct str str_cut(struct str *rest, char c)
 {
 	struct str part = *rest;

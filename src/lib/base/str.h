@@ -73,7 +73,8 @@ bool str_fits_one_of(struct str s, const char *list); /* a member that ends with
 bool str_is_one_of_nocase(struct str s, const char *list);
 bool str_starts_with_one_of(struct str s, const char *list);
 
-struct str str_trim(struct str s); /* spaces, tabs, CR, LF on both ends */
+struct str str_trim(struct str s);         /* spaces, tabs, CR, LF on both ends */
+struct str str_cut_word(struct str *rest); /* the first word between those; *rest is what follows, trimmed */
 
 /* Splits *rest at the first c: returns the part before it and leaves the part after it in *rest. Without a c it returns
  * all, and *rest has p == NULL, which ends a loop: while (rest.p) { struct str part = str_cut(&rest, ','); ... } */

@@ -169,3 +169,35 @@ const char *git_config_runs(struct arena *a, const char *cwd, const char *root, 
 	}
 	return NULL;
 }
+
+static bool keeps_variable(const char *entry)
+{
+	static const char *const kept[] = { "GIT_SSH",
+					    "GIT_SSL_",
+					    "GIT_EXEC_PATH=",
+					    "GIT_ASKPASS=",
+					    "GIT_CONFIG_GLOBAL=",
+					    "GIT_CONFIG_SYSTEM=",
+					    "GIT_CONFIG_NOSYSTEM=" };
+
+	if (strncmp(entry, "GIT_", 4) != 0)
+		return strncmp(entry, "LC_ALL=", 7) != 0 && strncmp(entry, "LANGUAGE=", 9) != 0;
+	for (size_t i = 0; i < COUNT_OF(kept); i++)
+		if (!strncmp(entry, kept[i], strlen(kept[i])))
+			return true;
+	return false;
+}
+
+const char **git_environment(struct arena *a, size_t more, size_t *ret_n)
+{
+	const char **env = arena_calloc(a, (str_count((const char *const *)environ) + more + 3) * sizeof *env);
+	size_t n = 0;
+
+	for (char **entry = environ; *entry; entry++)
+		if (keeps_variable(*entry))
+			env[n++] = *entry;
+	env[n++] = "LC_ALL=C";
+	env[n++] = "GIT_TERMINAL_PROMPT=0";
+	*ret_n = n;
+	return env;
+}

@@ -7,3 +7,6 @@
  * tools/shell/shell_set.c, agents/worktree/worktree_job.c). root: where the session started; NULL: nowhere. trusted: the user trusts
  * that folder, and so its configuration. */
 const char *git_config_runs(struct arena *a, const char *cwd, const char *root, bool trusted);
+/* Environment for a git of ours: nothing steers it but how to reach a server and where the user's settings are; its output is in
+ * English, and it asks nothing. In the arena, with room for `more` entries from *ret_n on; ends with NULL. */
+const char **git_environment(struct arena *a, size_t more, size_t *ret_n);

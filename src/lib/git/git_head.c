@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * git_head.c - facts about a repository, read from its files. */
 #include "lib/git/git_head.h"
-#include <sys/stat.h>
 #include "lib/io/file.h"
 
 enum { SMALL_FILE = 4096, INDEX_MAX_BYTES = 256 << 20, CONFIG_MAX_BYTES = 1 << 20, HEADER = 12, STAT_BYTES = 40 };
@@ -27,10 +26,9 @@ char *git_root(struct arena *a, const char *dir)
 char *git_main_checkout(struct arena *a, const char *root)
 {
 	AUTO_BUF struct buf text = { 0 };
-	struct stat st;
 	char *dot_git = path_join(a, root, ".git");
 
-	if (stat(dot_git, &st) < 0 || !S_ISREG(st.st_mode) || file_read(dot_git, SMALL_FILE, &text, NULL) < 0 ||
+	if (!file_is_regular(dot_git) || file_read(dot_git, SMALL_FILE, &text, NULL) < 0 ||
 	    !str_starts(buf_str(&text), STR("gitdir:")))
 		return NULL;
 	char *admin = path_absolute(a, root, str_trim(str_tail(buf_str(&text), 7)));

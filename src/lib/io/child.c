@@ -295,3 +295,58 @@ void *child_data(struct child *c)
 {
 	return c->data;
 }
+
+struct waited {
+	struct child *child; /* NULL: it has ended */
+	struct loop *loop;
+	struct timer limit;
+	bool late;
+	int *status;
+	struct buf *out;
+	size_t most;
+};
+
+static void on_waited_output(struct child *c, bool is_stderr, const char *p, size_t n)
+{
+	struct waited *w = child_data(c);
+
+	if (w->out->n < w->most)
+		buf_add(w->out, p, MIN(n, w->most - w->out->n));
+}
+
+static void on_waited_exit(struct child *c, int status)
+{
+	struct waited *w = child_data(c);
+
+	*w->status = status;
+	w->child = NULL;
+	loop_stop(w->loop);
+}
+
+static void on_waited_limit(struct timer *timer)
+{
+	struct waited *w = CONTAINER_OF(timer, struct waited, limit);
+
+	w->late = true;
+	if (w->child)
+		child_kill(w->child, SIGTERM);
+}
+
+int spawn_wait(struct spawner *s, const struct child_options *options, uint64_t limit_ms, size_t most, struct buf *out,
+	       int *ret_status, struct err *err)
+{
+	static const struct child_handlers handlers = { on_waited_output, on_waited_exit };
+	struct waited w = {
+		.loop = s->loop, .limit.fire = on_waited_limit, .status = ret_status, .out = out, .most = most
+	};
+	struct child_options merged = *options;
+
+	merged.merge = true;
+	if (spawn_start(s, &merged, &handlers, &w, &w.child, err) < 0)
+		return -(int)err->kind;
+	timer_start(w.loop, &w.limit, limit_ms);
+	while (w.child)
+		loop_run(w.loop);
+	timer_stop(w.loop, &w.limit);
+	return w.late;
+}

@@ -242,6 +242,13 @@ bool file_exists(const char *path)
 	return access(path, F_OK) == 0;
 }
 
+bool file_has_type(const char *path, mode_t type)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
+}
+
 struct read_stamp read_stamp_of(const struct stat *st)
 {
 	int64_t changed_ms = (int64_t)st->st_ctim.tv_sec * 1000 + st->st_ctim.tv_nsec / 1000000;
@@ -272,12 +279,10 @@ void sha256_hex(struct str bytes, char out[SHA256_DIGITS + 1])
 /* true: the directory exists now; otherwise errno is that of mkdir. */
 static bool make_dir(const char *path, unsigned mode)
 {
-	struct stat st;
-
 	if (mkdir(path, mode) == 0)
 		return true;
 	int why = errno;
-	bool exists = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	bool exists = file_is_dir(path);
 	errno = why;
 	return exists;
 }

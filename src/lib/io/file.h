@@ -43,6 +43,15 @@ int file_lock(int fd, const char *path, unsigned wait_ms, struct err *err); /* f
 /* Of the open file description; byte -1: all. */
 int file_lock_byte(int fd, off_t byte, const char *path, unsigned wait_ms, struct err *err);
 bool file_exists(const char *path);
+bool file_has_type(const char *path, mode_t type); /* S_IFDIR, ...: of what a link leads to */
+static inline bool file_is_dir(const char *path)
+{
+	return file_has_type(path, S_IFDIR);
+}
+static inline bool file_is_regular(const char *path)
+{
+	return file_has_type(path, S_IFREG);
+}
 /* What a file was when it was read, to see later whether it has changed; all zero: it was missing. The clock of files ticks in
  * milliseconds: a file that was written a moment before can change again without showing it, so its stamp does not hold. */
 struct read_stamp {

@@ -85,6 +85,10 @@ void spawner_forget_path(struct spawner *s, const char *path); /* also one that 
 void spawner_free(struct spawner *s); /* no child may be running; ends the keeper and waits for it */
 int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
 		void *data, struct child **ret_child, struct err *err);
+/* Blocks until the child has ended: for callers whose loop may run. What it prints on both streams is appended to out, up to most
+ * bytes; *ret_status as of waitpid. 1: it took longer than limit_ms, and was ended. */
+int spawn_wait(struct spawner *s, const struct child_options *options, uint64_t limit_ms, size_t most, struct buf *out,
+	       int *ret_status, struct err *err);
 void child_kill(struct child *c, int signal); /* the whole group; SIGTERM escalates to SIGKILL after 2 s */
 /* Only with keep_stdin. Copies; writes what the pipe takes and queues the rest, never blocks. Data for a closed stdin
  * is dropped; on_exit reports the end. */
@@ -103,3 +107,10 @@ void spawner_kill_group(struct spawner *s, pid_t pgid);
 /* Ends processes that children left behind, also outside their groups (setsid, daemons), and waits at most a second.
  * Never touches processes of the host. */
 void spawner_reap_orphans(struct spawner *s);
+
+/* Any process of the machine. Its start tells it from a later one with the same pid. */
+int64_t process_start(int64_t pid); /* in clock ticks after boot; 0: no such process */
+static inline bool process_lives(int64_t pid, int64_t start)
+{
+	return pid > 0 && start > 0 && process_start(pid) == start;
+}

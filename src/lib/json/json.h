@@ -129,6 +129,13 @@ static inline struct str json_raw(const struct json *v)
 struct str json_str(const struct json *v, struct arena *arena);
 /* A copy with NUL; NULL if v is not a string or has a NUL inside. */
 char *json_cstr(const struct json *v, struct arena *arena);
+/* Of a member, as json_cstr; "" where that is NULL */
+static inline const char *json_text(const struct json *object, const char *key, struct arena *arena)
+{
+	const char *text = json_cstr(json_get(object, key), arena);
+
+	return text ? text : "";
+}
 /* Compare the decoded value without allocating. */
 bool json_str_eq(const struct json *v, struct str text);
 

@@ -165,13 +165,6 @@ void mcp_catalog_unref(struct mcp_catalog *c)
 	free(c);
 }
 
-static const char *text_of(const struct json *object, const char *key, struct arena *a)
-{
-	const char *text = json_cstr(json_get(object, key), a);
-
-	return text ? text : "";
-}
-
 static bool bool_of(const struct json *object, const char *key, bool otherwise)
 {
 	const struct json *v = json_get(object, key);
@@ -183,7 +176,7 @@ static bool bool_of(const struct json *object, const char *key, bool otherwise)
 static bool is_new(struct map *seen, const struct json *v, const char *member)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *name = text_of(v, member, &a);
+	const char *name = json_text(v, member, &a);
 
 	return name[0] && !map_set(seen, str_from(name), seen);
 }
@@ -203,11 +196,11 @@ static void read_tools(struct mcp_catalog *c, const struct json *list)
 		    !is_new(&seen, v, "name"))
 			continue;
 		struct mcp_tool *t = &c->tools[c->tool_count++];
-		t->name = text_of(v, "name", a);
-		t->title = text_of(v, "title", a);
+		t->name = json_text(v, "name", a);
+		t->title = json_text(v, "title", a);
 		if (!t->title[0])
-			t->title = text_of(hints, "title", a);
-		t->description = text_of(v, "description", a);
+			t->title = json_text(hints, "title", a);
+		t->description = json_text(v, "description", a);
 		t->schema = mcp_schema_flat(json_get(v, "inputSchema"), a);
 		t->read_only = bool_of(hints, "readOnlyHint", false);
 		t->destructive = bool_of(hints, "destructiveHint", true);
@@ -231,19 +224,19 @@ static void read_prompts(struct mcp_catalog *c, const struct json *list)
 		if (!is_new(&seen, v, "name"))
 			continue;
 		struct mcp_prompt *p = &c->prompts[c->prompt_count++];
-		p->name = text_of(v, "name", a);
-		p->title = text_of(v, "title", a);
-		p->description = text_of(v, "description", a);
+		p->name = json_text(v, "name", a);
+		p->title = json_text(v, "title", a);
+		p->description = json_text(v, "description", a);
 		if (!json_is(arguments, JSON_ARRAY) || !arguments->count)
 			continue;
 		struct mcp_prompt_argument *out = arena_calloc(a, arguments->count * sizeof *out);
 		p->arguments = out;
 		for (const struct json *arg = json_first(arguments); arg; arg = json_next(arguments, arg)) {
-			const char *name = text_of(arg, "name", a);
+			const char *name = json_text(arg, "name", a);
 			if (name[0])
 				out[p->argument_count++] =
 					(struct mcp_prompt_argument){ .name = name,
-								      .description = text_of(arg, "description", a),
+								      .description = json_text(arg, "description", a),
 								      .required = bool_of(arg, "required", false) };
 		}
 	}
@@ -259,11 +252,11 @@ static void read_resources(struct mcp_catalog *c, const struct json *list)
 		if (is_new(&seen, v, "uri")) {
 			struct mcp_resource *r = &c->resources[c->resource_count++];
 			struct str raw = json_raw(v);
-			r->uri = text_of(v, "uri", &c->arena);
-			r->name = text_of(v, "name", &c->arena);
-			r->title = text_of(v, "title", &c->arena);
-			r->description = text_of(v, "description", &c->arena);
-			r->mime_type = text_of(v, "mimeType", &c->arena);
+			r->uri = json_text(v, "uri", &c->arena);
+			r->name = json_text(v, "name", &c->arena);
+			r->title = json_text(v, "title", &c->arena);
+			r->description = json_text(v, "description", &c->arena);
+			r->mime_type = json_text(v, "mimeType", &c->arena);
 			r->json = arena_dup(&c->arena, raw.p, raw.n);
 		}
 	map_release(&seen);
@@ -282,9 +275,9 @@ struct mcp_catalog *mcp_catalog_new(struct str hello, const struct str texts[MCP
 	struct mcp_catalog *c = xnew(struct mcp_catalog, .refs = 1, .has_resources = has_resources);
 
 	(void)json_parse(&reader, hello.p, hello.n, &root, NULL);
-	c->instructions = text_of(root, "instructions", &c->arena);
-	c->server_name = text_of(json_get(root, "serverInfo"), "name", &c->arena);
-	c->server_version = text_of(json_get(root, "serverInfo"), "version", &c->arena);
+	c->instructions = json_text(root, "instructions", &c->arena);
+	c->server_name = json_text(json_get(root, "serverInfo"), "name", &c->arena);
+	c->server_version = json_text(json_get(root, "serverInfo"), "version", &c->arena);
 	for (size_t i = 0; i < MCP_LIST_KINDS; i++)
 		if (texts[i].n && json_parse(&reader, texts[i].p, texts[i].n, &list, NULL) == 0 && list->count)
 			readers[i](c, list);

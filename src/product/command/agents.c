@@ -127,20 +127,13 @@ struct show {
 	struct arena *arena;
 };
 
-static void show_put_field(void *data, const struct agent_fact *fact)
-{
-	struct show *s = data;
-	const char *file = s->entry->definition->file;
-
-	json_putf(&s->w, "{field:'%s', value:%.*s, from:'%s', line:?%u}", fact->field, STR_ARG(fact->json),
-		  fact->given ? file : NULL, fact->line);
-}
-
-static void show_add_field(void *data, const struct agent_fact *fact)
+static void show_field(void *data, const struct agent_fact *fact)
 {
 	struct show *s = data;
 	char from[32];
 
+	json_putf(&s->w, "{field:'%s', value:%.*s, from:'%s', line:?%u}", fact->field, STR_ARG(fact->json),
+		  fact->given ? s->entry->definition->file : NULL, fact->line);
 	if (!fact->given && !fact->text.n)
 		return;
 	snprintf(from, sizeof from, "line %u", fact->line);
@@ -156,12 +149,7 @@ static void show_tool_names(struct show *s, const char *key, const char *title, 
 {
 	AUTO_BUF struct buf text = { 0 };
 
-	json_kopen(&s->w, key, '[');
-	for (size_t i = 0; i < names->count; i++) {
-		json_put_cstr(&s->w, names->list[i]);
-		buf_addf(&text, "%s%s", i ? ", " : "", names->list[i]);
-	}
-	json_close(&s->w);
+	report_put_names(&s->w, key, names->list, names->count, &text);
 	if (names->count)
 		report_row(s->report, style, title, "", text.p, NULL);
 }
@@ -228,10 +216,9 @@ static void write_show(struct show *s, const struct services *sv)
 	AUTO_BUF struct buf prompt = { 0 };
 	report_row(s->report, CADRE_HEAD, "FIELD", "FROM", "VALUE", NULL);
 	report_row(s->report, CADRE_PLAIN, "source", definition_source_name(d->source), d->file, NULL);
-	agent_describe(d, show_add_field, s);
 	json_putf(&s->w, "{name:'%s', source:'%s', file:'%s', plugin:'%s', shownColor:'%s', fields:[", d->name,
 		  definition_source_name(d->source), d->file, d->plugin, agent_color(d));
-	agent_describe(d, show_put_field, s);
+	agent_describe(d, show_field, s);
 	json_close(&s->w);
 	show_model(s, sv);
 	show_tools(s);
@@ -244,7 +231,7 @@ static void write_show(struct show *s, const struct services *sv)
 			   r->all[i].definition->file, NULL);
 	}
 	json_close(&s->w);
-	report_put_diagnostics(&s->w, d->diagnostics, d->diagnostic_count);
+	diagnostics_put(&s->w, d->diagnostics, d->diagnostic_count);
 	report_diagnostics(s->report, d->file, d->diagnostics, d->diagnostic_count);
 	if (builtin_is_guide(d))
 		guide_prompt(&prompt, d, r, &(struct guide_facts){ 0 });
@@ -310,7 +297,7 @@ static void check_problem(struct check *k, const char *path, unsigned line, cons
 	const struct diagnostic problem = { .level = DIAGNOSTIC_ERROR, .line = line, .message = message };
 
 	json_putf(&k->w, "{file:'%s', loaded:false, is_agent:false", path);
-	report_put_diagnostics(&k->w, &problem, 1);
+	diagnostics_put(&k->w, &problem, 1);
 	json_close(&k->w);
 	report_line(k->report, CADRE_BAD, "%s: %s", path, message);
 	k->refused++;
@@ -322,16 +309,12 @@ static void check_file(struct check *k, const char *path, int dir, const char *n
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
-	const char *slash = strrchr(path, '/');
-	struct str stem = str_from(slash ? slash + 1 : path);
 
 	if (fd < 0 || file_read_fd(fd, LARGEST_FILE, &text, &err) < 0) {
 		check_problem(k, path, 0, fd < 0 ? strerror(errno) : err.text);
 		return;
 	}
-	if (str_ends(stem, STR(".md")))
-		stem.n -= 3;
-	struct agent_definition *d = agent_from_markdown(SOURCE_PROJECT, path, arena_str(&a, stem).p, buf_str(&text));
+	struct agent_definition *d = agent_from_markdown(SOURCE_PROJECT, path, tree_stem(&a, path), buf_str(&text));
 	check_definition(k, d);
 	agent_unref(d);
 }
@@ -433,7 +416,6 @@ static int agents_memory(struct cadre_call *call)
 
 static int agents_new(struct cadre_call *call)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	const char *name = call->operands[0];
@@ -444,7 +426,7 @@ static int agents_new(struct cadre_call *call)
 	if (status < 0)
 		return status;
 	/* It becomes the name of a file, and a type in calls and rules. */
-	if (!name[0] || strlen(name) > LONGEST_NAME || name[strspn(name, letters)] || char_in(name[0], "-_"))
+	if (strlen(name) > LONGEST_NAME || !str_is_name(str_from(name), "-_") || char_in(name[0], "-_"))
 		return err_set(call->err, ERR_USAGE,
 			       "'%.80s' cannot be the name of an agent: expected letters, digits, "
 			       "'-' and '_', %d at most, the first a letter or digit",

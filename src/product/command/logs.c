@@ -246,8 +246,7 @@ static int logs_run(struct cadre_call *call)
 	struct found_task found;
 	struct err *err = call->err;
 
-	if (task_places(call->services, &list.arena, &places, err) < 0 || task_list_add_live(&list, err) < 0 ||
-	    task_list_add_past(&list, places.config_dir, err) < 0)
+	if (task_list_collect(&list, call->services, &places, err) < 0)
 		return -(int)err->kind;
 	task_list_add_forgotten(&list, places.project_dir, false);
 	if (task_list_find(&list, call->operands[0], NULL, &found, err) < 0)

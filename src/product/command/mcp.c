@@ -302,8 +302,6 @@ static void report_change(struct cadre_report *r, const struct mcp_location *pla
 
 static int add_entry(struct cadre_call *call, struct str json)
 {
-	/* Names in files may be anything; a new one can be written in rules and on the command line as it is. */
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
 	const char *name = call->operands[0];
@@ -313,7 +311,8 @@ static int add_entry(struct cadre_call *call, struct str json)
 	struct mcp_server *server;
 	bool there;
 
-	if (!name[0] || name[strspn(name, letters)])
+	/* Names in files may be anything; a new one can be written in rules and on the command line as it is. */
+	if (!str_is_name(entry.name, "-_"))
 		return err_set(err, ERR_USAGE,
 			       "'%.60s' cannot be the name of a server: expected letters, digits, '-' and '_'", name);
 	if (json_parse(&reader, json.p, json.n, &entry.value, err) < 0) {

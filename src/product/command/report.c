@@ -82,6 +82,16 @@ const char *report_position(struct cadre_report *r, const char *file, unsigned l
 	return line ? arena_printf(&r->arena, "%s:%u", file, line) : file;
 }
 
+void report_put_names(struct json_out *w, const char *key, const char *const *names, size_t count, struct buf *text)
+{
+	json_kopen(w, key, '[');
+	for (size_t i = 0; i < count; i++) {
+		json_put_cstr(w, names[i]);
+		buf_addf(text, "%s%s", i ? ", " : "", names[i]);
+	}
+	json_close(w);
+}
+
 void report_failed_files(struct cadre_report *r, struct json_out *w, const struct catalog *catalog)
 {
 	json_kopen(w, "failedFiles", '[');
@@ -104,13 +114,4 @@ void report_diagnostics(struct cadre_report *r, const char *file, const struct d
 	for (size_t i = 0; i < count; i++)
 		report_line(r, styles[list[i].level], "  %s: %s: %s", report_position(r, file, list[i].line),
 			    diagnostic_level_name(list[i].level), list[i].message);
-}
-
-void report_put_diagnostics(struct json_out *w, const struct diagnostic *list, size_t count)
-{
-	json_kopen(w, "diagnostics", '[');
-	for (size_t i = 0; i < count; i++)
-		json_putf(w, "{level:'%s', line:?%u, message:'%s'}", diagnostic_level_name(list[i].level), list[i].line,
-			  list[i].message);
-	json_close(w);
 }

@@ -132,9 +132,8 @@ static void put_entries(const struct sandbox_room *r, struct cadre_report *repor
 		report_row(report, CADRE_HEAD, "KEY", "VALUE", "FROM", NULL);
 	for (size_t i = 0; i < p->entry_count; i++) {
 		const struct policy_entry *e = &p->entries[i];
-		AUTO_BUF struct buf from = { 0 };
-		report_add_place(&from, e->file ? e->file : "settings", e->line);
-		report_row(report, CADRE_PLAIN, e->key, e->text, from.p, NULL);
+		report_row(report, CADRE_PLAIN, e->key, e->text,
+			   report_position(report, e->file ? e->file : "settings", e->line), NULL);
 		json_putf(w, "{key:'%s', text:'%s', value:'%s', file:'%s', line:?%u}", e->key, e->text, e->value,
 			  e->file, e->line);
 	}
@@ -294,13 +293,11 @@ static void answer_rules(struct explanation *t, const struct sandbox_room *r, co
 	json_kopen(&t->w, "rules", '[');
 	for (size_t i = 0; i < r->policy->entry_count; i++) {
 		const struct policy_entry *e = &r->policy->entries[i];
-		AUTO_BUF struct buf from = { 0 };
 		if (path ? e->value[0] != '/' || !path_is_inside(path, e->value)
 			 : e->value[0] == '/' || !host_rule_match(str_from(e->value), host))
 			continue;
-		report_add_place(&from, e->file ? e->file : "settings", e->line);
-		report_row(t->report, CADRE_PLAIN, "rule",
-			   arena_printf((struct arena *)&r->arena, "%s: %s", e->key, e->text), from.p, NULL);
+		report_row(t->report, CADRE_PLAIN, "rule", arena_printf(&t->report->arena, "%s: %s", e->key, e->text),
+			   report_position(t->report, e->file ? e->file : "settings", e->line), NULL);
 		json_putf(&t->w, "{key:'%s', text:'%s', file:'%s', line:?%u}", e->key, e->text, e->file, e->line);
 	}
 	json_close(&t->w);

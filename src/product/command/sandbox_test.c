@@ -147,10 +147,6 @@ struct trial {
 	const char *dir, *home, *work;
 	int tcp, socket, abstract;
 	struct child *victim;
-	struct buf output;
-	struct timer timer;
-	struct child *child;
-	bool ended;
 };
 
 static int trial_listen(struct trial *t, const char **ret_port)
@@ -282,52 +278,7 @@ static void trial_close(struct trial *t)
 		(void)file_remove_raw(t->dir);
 		spawner_forget_path(t->services->spawner, t->dir);
 	}
-	buf_release(&t->output);
 	arena_release(&t->arena);
-}
-
-static void on_attack_output(struct child *c, bool is_stderr, const char *p, size_t n)
-{
-	struct trial *t = child_data(c);
-
-	if (t->output.n < ANSWER_MAX)
-		buf_add(&t->output, p, n);
-}
-
-static void on_attack_exit(struct child *c, int status)
-{
-	struct trial *t = child_data(c);
-
-	t->child = NULL;
-	t->ended = true;
-	loop_stop(t->services->loop);
-}
-
-static void on_attack_time(struct timer *timer)
-{
-	struct trial *t = CONTAINER_OF(timer, struct trial, timer);
-
-	if (t->child)
-		child_kill(t->child, SIGKILL);
-}
-
-/* Runs the words and collects what they print. */
-static int trial_spawn(struct trial *t, struct child_options *options, uint64_t limit_ms, struct err *err)
-{
-	static const struct child_handlers handlers = { on_attack_output, on_attack_exit };
-
-	buf_clear(&t->output);
-	t->ended = false;
-	options->merge = true;
-	int rc = spawn_start(t->services->spawner, options, &handlers, t, &t->child, err);
-	if (rc < 0)
-		return rc;
-	t->timer.fire = on_attack_time;
-	timer_start(t->services->loop, &t->timer, limit_ms);
-	while (!t->ended)
-		loop_run(t->services->loop);
-	timer_stop(t->services->loop, &t->timer);
-	return 0;
 }
 
 static enum outcome try_attack(struct trial *t, const struct attack *attack, unsigned hold)
@@ -358,14 +309,15 @@ static enum outcome try_attack(struct trial *t, const struct attack *attack, uns
 					 .envp = held ? sandbox_envp(&a, held, t->env.envp) : t->env.envp,
 					 .cwd = t->work,
 					 .confine = held ? &held->confine : NULL };
-	int rc = trial_spawn(t, &options, ATTACK_MS, &err);
-	AUTO_BUF struct buf said = { 0 };
+	AUTO_BUF struct buf output = { 0 }, said = { 0 };
+	int status;
+	int rc = spawn_wait(t->services->spawner, &options, ATTACK_MS, ANSWER_MAX, &output, &status, &err);
 	if (held)
 		sandbox_report(held, STR(""), false, &said);
 	sandbox_held_free(held);
-	if (rc < 0 || !str_has(buf_str(&t->output), STR("TRIED")))
+	if (rc < 0 || !str_has(buf_str(&output), STR("TRIED")))
 		return OUT_BROKEN;
-	bool did = str_has(buf_str(&t->output), STR("DID"));
+	bool did = str_has(buf_str(&output), STR("DID"));
 	return did == (attack->what[0] == '+') ? OUT_HELD : OUT_OPEN;
 }
 
@@ -449,10 +401,10 @@ static int hide_wall(const char *wall, struct err *err)
 	return 0;
 }
 
-static int test_condition(struct trial *t, const char *user, bool landlock, bool namespaces, struct cadre_call *call,
-			  struct json_out *w)
+static int test_condition(struct cadre_call *call, const char *user, bool landlock, bool namespaces, struct json_out *w)
 {
-	AUTO_BUF struct buf name = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf name = { 0 }, output = { 0 };
 	const char *argv[16] = { "/proc/self/exe", "sandbox", "test", "--json" };
 	size_t n = 4;
 
@@ -466,10 +418,11 @@ static int test_condition(struct trial *t, const char *user, bool landlock, bool
 		argv[n++] = "--without=namespaces";
 	buf_addf(&name, "%s%s%s", user || geteuid() ? "user" : "root", landlock ? "" : ", no Landlock",
 		 namespaces ? "" : ", no user namespaces");
-	int rc = trial_spawn(t, &(struct child_options){ .argv = argv }, ALL_ATTACKS_MS, call->err);
+	int status, rc = spawn_wait(call->services->spawner, &(struct child_options){ .argv = argv }, ALL_ATTACKS_MS,
+				    ANSWER_MAX, &output, &status, call->err);
 	if (rc < 0)
 		return rc;
-	struct str text = str_trim(buf_str(&t->output));
+	struct str text = str_trim(buf_str(&output));
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
 	if (json_parse(&reader, text.p, text.n, &root, call->err) < 0)
@@ -485,8 +438,8 @@ static int test_condition(struct trial *t, const char *user, bool landlock, bool
 	bool bad = false;
 	for (size_t i = 0; i < 3; i++) {
 		unsigned open = counts[i][OUT_OPEN] + counts[i][OUT_BROKEN];
-		cells[i] = open                  ? arena_printf(&t->arena, "%u OPEN", open)
-			   : counts[i][OUT_HELD] ? arena_printf(&t->arena, "%u held", counts[i][OUT_HELD])
+		cells[i] = open                  ? arena_printf(&a, "%u OPEN", open)
+			   : counts[i][OUT_HELD] ? arena_printf(&a, "%u held", counts[i][OUT_HELD])
 						 : "asked about";
 		bad = bad || open;
 	}
@@ -497,17 +450,14 @@ static int test_condition(struct trial *t, const char *user, bool landlock, bool
 
 static int test_all(struct cadre_call *call)
 {
-	struct trial t = { .services = call->services };
 	struct json_out w = json_out(&call->report->json);
 	int rc = 0;
 
 	json_putf(&w, "{conditions:[");
 	report_row(call->report, CADRE_HEAD, "CONDITION", "READS", "EDITS", "INSIDE", NULL);
 	for (unsigned i = geteuid() ? 4 : 0; i < 8 && rc == 0; i++)
-		rc = test_condition(&t, i >= 4 && !geteuid() ? "65534" : NULL, !(i & 2), !(i & 1), call, &w);
+		rc = test_condition(call, i >= 4 && !geteuid() ? "65534" : NULL, !(i & 2), !(i & 1), &w);
 	json_putf(&w, "]}");
-	buf_release(&t.output);
-	arena_release(&t.arena);
 	return rc;
 }
 

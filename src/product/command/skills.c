@@ -122,12 +122,7 @@ static void show_names(struct show *s, const char *field, const struct name_list
 
 	if (!names->present)
 		return;
-	json_kopen(&s->w, field, '[');
-	for (size_t i = 0; i < names->count; i++) {
-		json_put_cstr(&s->w, names->names[i]);
-		buf_addf(&text, "%s%s", i ? ", " : "", names->names[i]);
-	}
-	json_close(&s->w);
+	report_put_names(&s->w, field, names->names, names->count, &text);
 	report_row(s->report, CADRE_PLAIN, field, text.n ? text.p : "(none)", NULL);
 }
 
@@ -195,7 +190,7 @@ static int skills_check(struct cadre_call *call)
 			    s->refused ? "refused" : s->name);
 		report_diagnostics(report, s->file, s->diagnostics, s->diagnostic_count);
 		json_putf(&w, "{name:'%s', file:'%s', refused:!!%d", s->name, s->file, s->refused);
-		report_put_diagnostics(&w, s->diagnostics, s->diagnostic_count);
+		diagnostics_put(&w, s->diagnostics, s->diagnostic_count);
 		json_close(&w);
 		refused += s->refused;
 	}

@@ -7,6 +7,7 @@
 #include "lib/base/utf8.h"
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
+#include "lib/io/spawn.h"
 #include "agents/agent/record.h"
 
 /* Collects tasks from sockets, state.db and meta files, and finds one by its id or name. */
@@ -40,14 +41,7 @@ static struct task_session *add_session(struct task_list *l, const char *id)
 	return s;
 }
 
-static const char *json_text(struct task_list *l, const struct json *object, const char *key)
-{
-	const char *text = json_cstr(json_get(object, key), &l->arena);
-
-	return text ? text : "";
-}
-
-int task_list_add_answer(struct task_list *l, const char *socket, struct str answer, struct err *err)
+static int task_list_add_answer(struct task_list *l, const char *socket, struct str answer, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = CONTROL_ANSWER_LIMIT, .depth = 8 } };
 	const struct json *root;
@@ -55,17 +49,27 @@ int task_list_add_answer(struct task_list *l, const char *socket, struct str ans
 	if (json_parse(&reader, answer.p, answer.n, &root, err) < 0)
 		return err_wrap(err, "the answer of a session");
 	if (json_get(root, "error"))
-		return err_set(err, ERR_NOT_FOUND, "%s", json_text(l, root, "error"));
+		return err_set(err, ERR_NOT_FOUND, "%s", json_text(root, "error", &l->arena));
 	const struct json *session = json_get(root, "session"), *tasks = json_get(session, "tasks");
-	struct task_session *s = add_session(l, json_text(l, session, "sessionId"));
+	struct task_session *s = add_session(l, json_text(session, "sessionId", &l->arena));
 	s->socket = arena_strdup(&l->arena, socket);
-	s->project_dir = json_text(l, session, "projectDir");
-	s->cwd = json_text(l, session, "cwd");
+	s->project_dir = json_text(session, "projectDir", &l->arena);
+	s->cwd = json_text(session, "cwd", &l->arena);
 	s->cost_usd = json_double(json_get(session, "costUSD"));
 	(void)json_i64(json_get(session, "pid"), &s->pid);
 	for (const struct json *task = json_first(tasks); task; task = json_next(tasks, task))
 		task_json_read(task, &l->arena, xpush(s->tasks, s->count, s->cap));
 	return 0;
+}
+
+int task_session_ask(const struct task_session *s, struct str request, int limit_ms, struct task_list *after,
+		     struct err *err)
+{
+	AUTO_BUF struct buf answer = { 0 };
+
+	if (control_ask(s->socket, request, limit_ms, &answer, err) < 0)
+		return err_wrap(err, "session %s", s->id);
+	return task_list_add_answer(after, s->socket, buf_str(&answer), err);
 }
 
 static void add_live(void *data, const char *session, const char *path)
@@ -115,13 +119,8 @@ static void add_past_row(void *data, const struct task_row *row)
 	struct task_row *copy = xpush(s->tasks, s->count, s->cap);
 	copy_row(&l->arena, row, copy);
 	s->cost_usd += row->cost_usd;
-	if (!strcmp(row->state, "running") && !task_owner_lives(row))
+	if (!strcmp(row->state, "running") && !process_lives(row->pid, row->pid_start))
 		copy->state = cut_off;
-}
-
-int task_list_add_past(struct task_list *l, const char *config_dir, struct err *err)
-{
-	return state_each_task(config_dir, add_past_row, l, err);
 }
 
 static bool task_list_add_meta(struct task_list *l, const char *project_dir, const char *session)
@@ -179,6 +178,15 @@ int task_places(struct services *sv, struct arena *a, struct task_places *ret, s
 		return -(int)err->kind;
 	ret->project_dir = store_project_dir(a, ret->config_dir, cwd);
 	return 0;
+}
+
+int task_list_collect(struct task_list *l, struct services *sv, struct task_places *ret_places, struct err *err)
+{
+	int status = task_places(sv, &l->arena, ret_places, err);
+
+	if (status == 0)
+		status = task_list_add_live(l, err);
+	return status < 0 ? status : state_each_task(ret_places->config_dir, add_past_row, l, err);
 }
 
 /* Finding an agent. */
@@ -424,17 +432,6 @@ static int choose_sessions(struct task_list *l, const struct task_places *places
 	return 0;
 }
 
-static int collect_tasks(struct services *sv, struct task_list *l, struct task_places *ret_places, struct err *err)
-{
-	int status = task_places(sv, &l->arena, ret_places, err);
-
-	if (status == 0)
-		status = task_list_add_live(l, err);
-	if (status == 0)
-		status = task_list_add_past(l, ret_places->config_dir, err);
-	return status;
-}
-
 static int tasks_run(struct cadre_call *call)
 {
 	AUTO_TASKS struct task_list l = { 0 };
@@ -444,7 +441,7 @@ static int tasks_run(struct cadre_call *call)
 
 	if (session && all)
 		return err_set(call->err, ERR_USAGE, "expected one session, or --all: cadre tasks [SESSION]");
-	if (collect_tasks(call->services, &l, &places, call->err) < 0)
+	if (task_list_collect(&l, call->services, &places, call->err) < 0)
 		return -(int)call->err->kind;
 	if (!session)
 		task_list_add_forgotten(&l, places.project_dir, all);
@@ -467,16 +464,13 @@ static int tasks_run(struct cadre_call *call)
 /* agent NULL: all that run there. The answer is added to ended. */
 static int stop_agents_of(const struct task_session *s, const char *agent, struct task_list *ended, struct err *err)
 {
-	AUTO_BUF struct buf request = { 0 }, answer = { 0 };
-	struct json_out w = json_out(&request);
+	AUTO_BUF struct buf request = { 0 };
 
-	json_putf(&w, "{request:'stop'");
 	if (agent)
-		json_putf(&w, "agents:['%s']", agent);
-	json_close(&w);
-	if (control_ask(s->socket, buf_str(&request), STOP_MS, &answer, err) < 0)
-		return err_wrap(err, "session %s", s->id);
-	return task_list_add_answer(ended, s->socket, buf_str(&answer), err);
+		json_addf(&request, "{request:'stop', agents:['%s']}", agent);
+	else
+		json_addf(&request, "{request:'stop'}");
+	return task_session_ask(s, buf_str(&request), STOP_MS, ended, err);
 }
 
 static int stop_run(struct cadre_call *call)
@@ -491,7 +485,7 @@ static int stop_run(struct cadre_call *call)
 	if (args_has(&call->args, "all") == (call->count == 1))
 		return err_set(err, ERR_USAGE,
 			       "expected one agent, or --all: cadre stop AGENT (cadre tasks lists them)");
-	int status = collect_tasks(call->services, &l, &places, err);
+	int status = task_list_collect(&l, call->services, &places, err);
 	if (status == 0)
 		status = call->count ? task_list_find(&l, call->operands[0], session, &found, err)
 				     : choose_sessions(&l, &places, session, false, err);

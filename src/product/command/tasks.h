@@ -28,13 +28,12 @@ void task_list_release(struct task_list *l);
 
 /* Adds the sessions that run, of any project. One that does not answer is left out. */
 int task_list_add_live(struct task_list *l, struct err *err);
-/* Adds those that state.db knows and that are not in the list. */
-int task_list_add_past(struct task_list *l, const char *config_dir, struct err *err);
 /* Adds sessions of a project that only have meta files: all, or the newest if it is not in the list. */
 void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool all);
 
-/* Of a session's answer. */
-int task_list_add_answer(struct task_list *l, const char *socket, struct str answer, struct err *err);
+/* Sends a request to a session that runs, and adds its answer. */
+int task_session_ask(const struct task_session *s, struct str request, int limit_ms, struct task_list *after,
+		     struct err *err);
 
 struct found_task {
 	const struct task_session *session;
@@ -51,3 +50,5 @@ struct task_places {
 	const char *config_dir, *project_dir;
 };
 int task_places(struct services *sv, struct arena *a, struct task_places *ret, struct err *err);
+/* Those that run, and those that only state.db knows. */
+int task_list_collect(struct task_list *l, struct services *sv, struct task_places *ret_places, struct err *err);

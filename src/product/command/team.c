@@ -6,10 +6,12 @@
 #include "product/observe/control.h"
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
+#include "lib/io/spawn.h"
+#include "tools/tasks/todo_list.h"
 
-enum { LARGEST_CONFIG = 4 << 20, LARGEST_TASK = 1 << 20, MOST_TASKS = 10000, TELL_MS = 10000, STOP_MS = 180000 };
+enum { LARGEST_CONFIG = 4 << 20, TELL_MS = 10000, STOP_MS = 180000 };
 
-static command_fn team_list, team_show, team_message, team_stop_member, team_tasks;
+static command_fn team_list, team_show, team_ask_member, team_tasks;
 
 const struct cadre_command command_team = {
 	.name = "team",
@@ -25,9 +27,9 @@ const struct cadre_command command_team = {
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", CADRE_COMMAND_BLOCKS, team_list },
-			{ "message", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_message },
+			{ "message", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_ask_member },
 			{ "show", "TEAM", CADRE_COMMAND_BLOCKS, team_show },
-			{ "stop", "MEMBER", CADRE_COMMAND_BLOCKS, team_stop_member },
+			{ "stop", "MEMBER", CADRE_COMMAND_BLOCKS, team_ask_member },
 			{ "tasks", "TEAM", CADRE_COMMAND_BLOCKS, team_tasks },
 			{ .name = NULL },
 		},
@@ -41,7 +43,7 @@ const struct cadre_command command_tell = {
 	.help = "Usage: cadre tell MEMBER TEXT    the same as `cadre team message`: a prompt to a member; it is woken if it is idle\n"
 		"\n"
 		"MEMBER is a name, or NAME@TEAM where several teams have one.\n",
-	.words = (const struct cadre_command_word[]){ { "", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_message },
+	.words = (const struct cadre_command_word[]){ { "", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_ask_member },
 						      { .name = NULL } },
 	.options = (const struct cadre_option[]){ { .name = NULL } },
 	.settings = (const char *const[]){ NULL },
@@ -57,62 +59,24 @@ struct team_file {
 	struct team_file *next;
 };
 
-struct team_task {
-	unsigned id;
-	const char *subject, *status, *owner; /* owner "": none */
-	const char *blockers;                 /* "#1, #2"; "": none */
-};
-
-static const char *text_of(const struct json *object, const char *key, struct arena *a)
+static void open_tasks(struct todo_list *l, const char *config_dir, const char *team)
 {
-	const char *text = json_cstr(json_get(object, key), a);
+	AUTO_ARENA struct arena a = { 0 };
 
-	return text ? text : "";
+	(void)todo_list_open(l, arena_printf(&a, "%s/tasks/%s", config_dir, team), false,
+			     NULL); /* reading cannot fail */
 }
 
-static int compare_tasks(const void *x, const void *y)
+/* Whether it has any. */
+static bool count_tasks(struct team_file *t, const char *config_dir)
 {
-	const struct team_task *a = x, *b = y;
+	AUTO_TODO_LIST struct todo_list list;
 
-	return (a->id > b->id) - (a->id < b->id);
-}
-
-static bool read_task(const char *path, struct arena *a, struct team_task *ret)
-{
-	AUTO_BUF struct buf text = { 0 }, blockers = { 0 };
-	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_TASK, .depth = 32 } };
-	const struct json *root;
-
-	if (file_read(path, LARGEST_TASK, &text, NULL) < 0 || json_parse(&reader, text.p, text.n, &root, NULL) < 0 ||
-	    !json_is(root, JSON_OBJECT))
-		return false;
-	const struct json *list = json_get(root, "blockedBy");
-	for (const struct json *v = json_items(list); v; v = json_next(list, v))
-		buf_addf(&blockers, "%s#" STR_FMT, blockers.n ? ", " : "", STR_ARG(json_str(v, a)));
-	ret->subject = text_of(root, "subject", a);
-	ret->status = text_of(root, "status", a);
-	ret->owner = text_of(root, "owner", a);
-	ret->blockers = blockers.n ? arena_strdup(a, blockers.p) : "";
-	return true;
-}
-
-static size_t read_tasks(const char *config_dir, const char *team, struct arena *a, struct team_task **ret)
-{
-	const char *dir = arena_printf(a, "%s/tasks/%s", config_dir, team);
-	AUTO_DIR DIR *d = opendir(dir);
-	size_t n = 0;
-
-	*ret = arena_calloc(a, MOST_TASKS * sizeof **ret);
-	for (struct dirent *e; n < MOST_TASKS && (e = dir_next(d));) {
-		struct str name = str_from(e->d_name);
-		uint64_t id;
-		if (!str_ends(name, STR(".json")) || !str_to_u64((struct str){ name.p, name.n - 5 }, &id))
-			continue;
-		(*ret)[n].id = (unsigned)id;
-		n += read_task(arena_printf(a, "%s/%s", dir, e->d_name), a, &(*ret)[n]);
-	}
-	qsort(*ret, n, sizeof **ret, compare_tasks);
-	return n;
+	open_tasks(&list, config_dir, t->name);
+	t->tasks = list.count;
+	for (size_t i = 0; i < list.count; i++)
+		t->open += list.items[i].status != TODO_COMPLETED;
+	return t->tasks > 0;
 }
 
 static struct team_file *read_team(const char *config_dir, const char *name, struct arena *a)
@@ -121,7 +85,6 @@ static struct team_file *read_team(const char *config_dir, const char *name, str
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_CONFIG, .depth = 32 } };
 	struct team_file *t = arena_calloc(a, sizeof *t);
 	const struct json *root;
-	struct team_task *tasks;
 	int64_t start = 0;
 
 	if (file_read(arena_printf(a, "%s/teams/%s/config.json", config_dir, name), LARGEST_CONFIG, &text, NULL) < 0 ||
@@ -129,18 +92,16 @@ static struct team_file *read_team(const char *config_dir, const char *name, str
 		return NULL;
 	const struct json *process = json_get(root, "leadProcess"), *members = json_get(root, "members");
 	t->name = arena_strdup(a, name);
-	t->description = text_of(root, "description", a);
-	t->session = text_of(root, "leadSessionId", a);
+	t->description = json_text(root, "description", a);
+	t->session = json_text(root, "leadSessionId", a);
 	(void)json_i64(json_get(process, "pid"), &t->pid);
-	t->alive = t->pid > 0 && str_to_i64(json_str(json_get(process, "procStart"), a), &start) && start &&
-		   process_start(t->pid) == start;
+	(void)str_to_i64(json_str(json_get(process, "procStart"), a), &start);
+	t->alive = process_lives(t->pid, start);
 	t->names = arena_calloc(a, (json_is(members, JSON_ARRAY) ? members->count + 1 : 1) * sizeof *t->names);
 	for (const struct json *m = json_items(members); m; m = json_next(members, m))
 		if (!json_str_is(json_get(m, "name"), "team-lead"))
-			t->names[t->members++] = text_of(m, "name", a);
-	t->tasks = read_tasks(config_dir, name, a, &tasks);
-	for (size_t i = 0; i < t->tasks; i++)
-		t->open += strcmp(tasks[i].status, "completed") != 0;
+			t->names[t->members++] = json_text(m, "name", a);
+	(void)count_tasks(t, config_dir);
 	return t;
 }
 
@@ -211,28 +172,31 @@ static int team_list(struct cadre_call *call)
 	return 0;
 }
 
-static void report_tasks(struct cadre_report *r, struct json_out *w, const char *config_dir, const char *team,
-			 struct arena *a)
+static void report_tasks(struct cadre_report *r, struct json_out *w, const char *config_dir, const char *team)
 {
-	struct team_task *tasks;
-	size_t n = read_tasks(config_dir, team, a, &tasks);
+	AUTO_TODO_LIST struct todo_list list;
 
+	open_tasks(&list, config_dir, team);
 	json_putf(w, "taskList:[");
-	if (n)
+	if (list.count)
 		report_row(r, CADRE_HEAD, "TASK", "STATUS", "OWNER", "WAITS FOR", "SUBJECT", NULL);
 	else
 		report_line(r, CADRE_NOTE, "The task list is empty.");
-	for (size_t i = 0; i < n; i++) {
-		const struct team_task *t = &tasks[i];
-		bool done = !strcmp(t->status, "completed");
+	for (size_t i = 0; i < list.count; i++) {
+		const struct todo *t = &list.items[i];
+		const char *owner = t->owner ? t->owner : "";
+		bool done = t->status == TODO_COMPLETED;
+		AUTO_BUF struct buf blockers = { 0 };
+		for (size_t k = 0; k < t->blocked_by.count; k++)
+			buf_addf(&blockers, "%s#%u", k ? ", " : "", t->blocked_by.ids[k]);
 		report_row(r,
-			   done          ? CADRE_NOTE
-			   : t->owner[0] ? CADRE_GOOD
-					 : CADRE_PLAIN,
-			   arena_printf(a, "#%u", t->id), t->status, t->owner[0] ? t->owner : "-",
-			   done || !t->blockers[0] ? "-" : t->blockers, t->subject, NULL);
-		json_putf(w, "{id:%u, subject:'%s', status:'%s', owner:'%s', blockedBy:'%s'}", t->id, t->subject,
-			  t->status, t->owner, t->blockers);
+			   done       ? CADRE_NOTE
+			   : owner[0] ? CADRE_GOOD
+				      : CADRE_PLAIN,
+			   arena_printf(&list.arena, "#%u", t->id), todo_status_name(t->status), owner[0] ? owner : "-",
+			   done || !blockers.n ? "-" : blockers.p, t->subject, NULL);
+		json_putf(w, "{id:%u, subject:'%s', status:'%s', owner:'%s', blockedBy:'%.*s'}", t->id, t->subject,
+			  todo_status_name(t->status), owner, STR_ARG(buf_str(&blockers)));
 	}
 	json_close(w);
 }
@@ -294,7 +258,7 @@ static int team_show(struct cadre_call *call)
 		    t->description[0] ? ": " : "", t->description);
 	report_members(r, &w, t, &live, a);
 	report_line(r, CADRE_PLAIN, "%s", "");
-	report_tasks(r, &w, places.config_dir, t->name, a);
+	report_tasks(r, &w, places.config_dir, t->name);
 	json_close(&w);
 	return 0;
 }
@@ -310,20 +274,14 @@ static int team_tasks(struct cadre_call *call)
 		return -(int)call->err->kind;
 	if (find_team(call, places.config_dir, call->operands[0], &a, &t) < 0) {
 		/* A team that is over leaves its list. */
-		struct team_file past = { .name = call->operands[0], .description = "", .session = "" };
-		struct team_task *tasks;
-		past.tasks = strchr(past.name, '/') || past.name[0] == '.'
-				     ? 0
-				     : read_tasks(places.config_dir, past.name, &a, &tasks);
-		if (!past.tasks)
+		t = arena_new(&a, struct team_file, .name = call->operands[0], .description = "", .session = "");
+		if (strchr(t->name, '/') || t->name[0] == '.' || !count_tasks(t, places.config_dir))
 			return -(int)call->err->kind;
 		*call->err = (struct err){ 0 };
-		t = arena_alloc(&a, sizeof *t);
-		*t = past;
 	}
 	json_open(&w, '{');
 	put_team(&w, t);
-	report_tasks(call->report, &w, places.config_dir, t->name, &a);
+	report_tasks(call->report, &w, places.config_dir, t->name);
 	json_close(&w);
 	return 0;
 }
@@ -358,46 +316,26 @@ static int find_member(struct cadre_call *call, struct task_list *l, struct foun
 	return 0;
 }
 
-static int ask_session(struct cadre_call *call, const struct found_task *to, const char *request, const char *text,
-		       int ms)
+/* Without a text, the member is to end. */
+static int team_ask_member(struct cadre_call *call)
 {
-	AUTO_BUF struct buf line = { 0 }, answer = { 0 };
-	AUTO_TASKS struct task_list after = { 0 };
-	struct json_out w = json_out(&line), out = json_out(&call->report->json);
+	const char *text = call->operands[1];
+	AUTO_TASKS struct task_list l = { 0 }, after = { 0 };
+	AUTO_BUF struct buf request = { 0 };
+	struct json_out out = json_out(&call->report->json);
+	struct found_task to;
 
-	json_putf(&w, "{request:'%s'", request);
-	if (text) {
-		json_putf(&w, "agent:'%s', text:'%s'", to->row->agent, text);
-	} else {
-		json_putf(&w, "agents:['%s']", to->row->agent);
-	}
-	json_close(&w);
-	if (control_ask(to->session->socket, buf_str(&line), ms, &answer, call->err) < 0 ||
-	    task_list_add_answer(&after, to->session->socket, buf_str(&answer), call->err) < 0)
+	if (find_member(call, &l, &to) < 0)
 		return -(int)call->err->kind;
-	const struct task_row *row = after.count && after.sessions[0].count ? &after.sessions[0].tasks[0] : to->row;
+	if (text)
+		json_addf(&request, "{request:'tell', agent:'%s', text:'%s'}", to.row->agent, text);
+	else
+		json_addf(&request, "{request:'stop', agents:['%s']}", to.row->agent);
+	if (task_session_ask(to.session, buf_str(&request), text ? TELL_MS : STOP_MS, &after, call->err) < 0)
+		return -(int)call->err->kind;
+	const struct task_row *row = after.count && after.sessions[0].count ? &after.sessions[0].tasks[0] : to.row;
 	task_json_write(&out, row);
 	report_line(call->report, CADRE_GOOD, text ? "%s has your message (%s)" : "%s has ended: %s", row->name,
 		    row->state);
 	return 0;
-}
-
-static int team_message(struct cadre_call *call)
-{
-	AUTO_TASKS struct task_list l = { 0 };
-	struct found_task to;
-
-	if (find_member(call, &l, &to) < 0)
-		return -(int)call->err->kind;
-	return ask_session(call, &to, "tell", call->operands[1], TELL_MS);
-}
-
-static int team_stop_member(struct cadre_call *call)
-{
-	AUTO_TASKS struct task_list l = { 0 };
-	struct found_task to;
-
-	if (find_member(call, &l, &to) < 0)
-		return -(int)call->err->kind;
-	return ask_session(call, &to, "stop", NULL, STOP_MS);
 }

@@ -72,10 +72,8 @@ static unsigned choose_subjects(const char *list)
 static void debug_write(struct debug_log *log, const char *subject, struct str text)
 {
 	AUTO_BUF struct buf line = { 0 };
-	char now[ISO_TIME_LEN + 1];
 
-	id_iso_time(id_wall_ms(), now);
-	buf_addf(&line, "%s [%s] " STR_FMT "\n", now, subject, STR_ARG(text));
+	buf_addf(&line, "%s [%s] " STR_FMT "\n", id_iso_now().text, subject, STR_ARG(text));
 	(void)file_write_quiet(log->fd, line.p, line.n); /* a log that cannot be written stops nothing */
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * marketplaces.c - `cadre plugin marketplace`: fetches marketplaces, checks them against managed settings, records and lists them. */
-#include <sys/stat.h>
 #include "product/command/command.h"
 #include "product/plugin/marketplaces.h"
 #include "lib/io/file.h"
@@ -66,9 +65,8 @@ static int market_source_write(struct marketplace_ctx *ctx, const char *what, st
 	struct str ref = str_from(what);
 	struct str address = str_cut(&ref, '#');
 	const char *path = path_absolute(&ctx->arena, ctx->cwd, str_from(what));
-	struct stat st;
 
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+	if (file_is_dir(path)) {
 		AUTO_FREE char *real = realpath(path, NULL);
 		write_source(out, "directory", "path", str_from(real ? real : path), STR(""));
 		return 0;
@@ -271,7 +269,7 @@ int marketplace_remove(struct cadre_call *call)
 	const char *ours = path_join(&ctx.arena, ctx.plugins_dir, "marketplaces");
 	if (!known)
 		return err_set(call->err, ERR_NOT_FOUND, "no such marketplace: %s", name);
-	int status = record_no_market(ctx.plugins_dir, name, call->err);
+	int status = record_market(ctx.plugins_dir, name, (struct str){ 0 }, NULL, call->err);
 	if (status == 0 && path_is_inside(known->dir, ours) && strcmp(known->dir, ours) != 0)
 		status = directory_remove(known->dir, call->err);
 	if (status == 0)

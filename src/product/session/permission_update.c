@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * permission_update.c - changes of permissions by hooks and hosts. */
 #include "product/session/session.h"
-#include <sys/stat.h>
 #include "defs/policy/services.h"
 #include "defs/policy/sources.h"
 #include "agents/agent/servers.h"
@@ -165,11 +164,9 @@ void session_add_directory(struct cadre_session *s, const char *dir)
 
 static int change_directories(struct update *u, struct err *err)
 {
-	struct stat st;
-
 	read_texts(u, json_get(u->json, "directories"), directory_text);
 	for (size_t i = 0; u->change == ADD && i < u->count; i++)
-		if (u->texts[i][0] != '/' || stat(u->texts[i], &st) < 0 || !S_ISDIR(st.st_mode))
+		if (u->texts[i][0] != '/' || !file_is_dir(u->texts[i]))
 			return err_set(err, ERR_USAGE, "%s is not the absolute path of a directory", u->texts[i]);
 	use_directories(u);
 	return edit_file(u, "additionalDirectories", err);

@@ -50,12 +50,7 @@ static void put_arguments(struct asking *a, struct json_out *w, const struct mcp
 	for (size_t i = 0; i < prompt->argument_count; i++) {
 		const struct mcp_prompt_argument *argument = &prompt->arguments[i];
 		bool is_last = i + 1 == prompt->argument_count;
-		size_t n = 0;
-		rest = str_trim(rest);
-		while (n < rest.n && (is_last || !char_in(rest.p[n], " \t\r\n")))
-			n++;
-		struct str value = { rest.p, n };
-		rest = (struct str){ rest.p + n, rest.n - n };
+		struct str value = is_last ? str_trim(rest) : str_cut_word(&rest);
 		if (value.n)
 			json_kstr(w, argument->name, value);
 		else if (argument->required)

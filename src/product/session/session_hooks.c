@@ -28,8 +28,7 @@ void session_apply_hook_outcome(struct cadre_session *s, const struct hook_outco
 	struct str title = hook_text(outcome->fields[HOOK_SESSION_TITLE], &a);
 
 	s->turn.hook_batch = NULL;
-	for (size_t i = 0; i < outcome->context_count; i++)
-		buf_addf(context, "%s" STR_FMT, context->n ? "\n" : "", STR_ARG(outcome->contexts[i]));
+	hook_contexts_add(context, outcome);
 	emit_hook_messages(&s->tree, NULL, outcome);
 	if (title.n && s->tree.main.journal)
 		(void)session_set_title(s, title, NULL); /* not worth a failure */

@@ -3,7 +3,6 @@
  * session and the context that the model needs before it. */
 #include "product/session/session_int.h"
 #include "guard/sandbox/sandbox.h"
-#include <sys/stat.h>
 #include "product/session/session.h"
 #include "product/session/rewind.h"
 #include "lib/json/json_write.h"
@@ -309,9 +308,8 @@ static int set_fallbacks(struct cadre_session *s, const char *value, struct err 
 static int add_dir(struct cadre_session *s, const char *value, struct err *err)
 {
 	AUTO_FREE char *real = value && value[0] == '/' ? realpath(value, NULL) : NULL;
-	struct stat st;
 
-	if (!real || stat(real, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (!real || !file_is_dir(real))
 		return err_set(err, ERR_USAGE, "'%s' is not the absolute path of a directory", value ? value : "");
 	session_add_directory(s, real);
 	return 0;

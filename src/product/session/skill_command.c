@@ -81,18 +81,6 @@ void session_put_commands(struct json_out *w, const struct cadre_session *s)
 	json_close(w);
 }
 
-static struct str cut_word(struct str *rest)
-{
-	size_t n = 0;
-
-	*rest = str_trim(*rest);
-	while (n < rest->n && !char_in(rest->p[n], " \t\r\n"))
-		n++;
-	struct str word = { rest->p, n };
-	*rest = (struct str){ rest->p + n, rest->n - n };
-	return word;
-}
-
 static bool is_command(struct cadre_session *s, struct str word)
 {
 	return agent_skill(&s->tree.main, word) || server_prompt_is(s, (struct str){ word.p + 1, word.n - 1 });
@@ -106,7 +94,7 @@ static bool has_command(struct cadre_session *s, struct str part, bool is_typed)
 
 	if (!s->tree.skills.registry || !str_starts(rest, STR("/")))
 		return false;
-	struct str word = cut_word(&rest);
+	struct str word = str_cut_word(&rest);
 	if (is_command(s, word))
 		return true;
 	if (!is_typed || word.n < 2)
@@ -373,7 +361,7 @@ static bool read_part(struct expansion *e, struct str part)
 
 	while (e->count < MOST_STACKED && str_starts(str_trim(rest), STR("/"))) {
 		struct str tail = rest;
-		struct str word = cut_word(&tail);
+		struct str word = str_cut_word(&tail);
 		if (e->count > first && !is_command(e->session, word))
 			break; /* a path among the arguments */
 		if (!read_word(e, word))
@@ -429,7 +417,7 @@ int services_skill_sources(struct services *sv, struct arena *a, struct catalog_
 	if (services_agent_sources(sv, a, ret_sources, err) < 0 || policy_load(sv, err) < 0)
 		return -(int)err->kind;
 	catalog_sources_hold(ret_sources, a, sv->policy.settings);
-	ret_sources->plugins = plugin_list_skills(sv->plugins, a, &ret_sources->plugin_count);
+	ret_sources->plugins = plugin_list_skills(sv->plugins, a, false, &ret_sources->plugin_count);
 	ret_sources->plugins_only = policy_plugins_only(sv->policy.settings, "skills");
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include "product/session/session.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
+#include "defs/policy/plugins.h"
 #include "defs/policy/sources.h"
 #include "config/catalog/catalog.h"
 #include "lib/git/git_head.h"
@@ -54,14 +55,11 @@ static struct definition *parse_style(const struct catalog_location *place, cons
 				      struct str text, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *slash = strrchr(file->path, '/');
-	struct str stem = str_from(slash ? slash + 1 : file->path);
+	struct style_definition *style =
+		definition_new(sizeof *style, place->source, file->path, tree_stem(&a, file->path));
 	struct definition_reader r;
 	struct frontmatter head;
 
-	stem.n -= str_ends(stem, STR(".md")) ? 3 : 0;
-	struct style_definition *style =
-		definition_new(sizeof *style, place->source, file->path, arena_str(&a, stem).p);
 	definition_read_begin(&r, &style->common, &style_format);
 	definition_read_markdown(&r, text, &head);
 	style->prompt = arena_str(&style->arena, head.body);
@@ -100,16 +98,8 @@ static void add_style_dir(struct catalog_locations *p, const char *claude_dir, c
 static void find_style_places(struct catalog_locations *p, const struct catalog_sources *s)
 {
 	catalog_add_location(p, PLACE_OWN, SOURCE_BUILT_IN, "built-in")->in_memory = true;
-	for (size_t i = s->plugin_count; i-- > 0;) {
-		unsigned group = p->groups;
-		for (size_t k = 0; k < s->plugins[i].path_count; k++) {
-			const struct catalog_plugin_path *at = &s->plugins[i].paths[k];
-			struct catalog_location *place =
-				catalog_add_location(p, at->is_dir ? PLACE_FLAT : PLACE_FILE, SOURCE_PLUGIN, at->path);
-			place->plugin = &s->plugins[i];
-			place->group = group;
-		}
-	}
+	for (size_t i = s->plugin_count; i-- > 0;)
+		catalog_add_plugin(p, &s->plugins[i], PLACE_FLAT);
 	if (s->setting_sources & SETTINGS_USER)
 		catalog_add_location(p, PLACE_FLAT, SOURCE_USER, path_join(&p->arena, s->config_dir, "output-styles"));
 	if (s->setting_sources & SETTINGS_PROJECT)
@@ -131,28 +121,16 @@ static struct catalog *open_styles(const struct cadre_session *s)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct services *sv = s->services;
-	size_t count = sv->plugins ? sv->plugins->enabled_count : 0;
-	struct catalog_plugin *plugins = arena_calloc(&a, (count + 1) * sizeof *plugins);
 	struct catalog_sources sources = {
 		.cwd = sv->options.config_root ? sv->options.config_root : s->tree.main.cwd,
 		.config_dir = sv->store.config_dir,
 		.managed_dir = s->tree.managed_dir,
 		.setting_sources = sv->options.some_sources ? sv->options.setting_sources : SETTINGS_ALL,
-		.plugins = plugins,
-		.plugin_count = count,
 	};
 	struct catalog *styles = NULL;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct plugin *p = sv->plugins->enabled[i];
-		struct catalog_plugin_path *paths = arena_calloc(&a, (p->styles.count + 1) * sizeof *paths);
-		for (size_t k = 0; k < p->styles.count; k++)
-			paths[k] = (struct catalog_plugin_path){ .path = p->styles.list[k].path,
-								 .is_dir = p->styles.list[k].is_dir };
-		plugins[i] = (struct catalog_plugin){
-			.name = p->name, .vars = p->vars, .paths = paths, .path_count = p->styles.count
-		};
-	}
+	if (sv->plugins)
+		sources.plugins = plugin_list_skills(sv->plugins, &a, true, &sources.plugin_count);
 	catalog_sources_hold(&sources, &a, s->tree.policy->settings);
 	(void)catalog_new(&style_kind, &sources, &styles,
 			  NULL); /* fails for a place of its own, which is compiled in */

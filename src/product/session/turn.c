@@ -366,8 +366,7 @@ static enum step step_ended(struct cadre_session *s)
 	turn_set_state(s, TURN_IDLE);
 	s->results++;
 	permission_revoke(&a->permission, NULL);
-	agent_leave_fallback(a);
-	agent_leave_turn_model(a);
+	agent_leave_turn_models(a);
 	session_drop_prompt(s);
 	buf_clear(&s->turn.opening);
 	struct event ended = { .kind = EVENT_TURN_ENDED };

@@ -2,7 +2,6 @@
  * change.c - requests that change the session: mode, thinking, model, settings, title, working directories, rewind,
  * reload, agents. */
 #include <limits.h>
-#include <sys/stat.h>
 #include "mcp/servers/server.h"
 #include "mcp/client/pool.h"
 #include "product/stream/wire_int.h"
@@ -267,9 +266,8 @@ int wire_register_root(struct wire_request *r, struct err *err)
 	struct str wish = json_str(json_get(r->body, "directory"), r->arena);
 	AUTO_FREE char *real = wish.n ? realpath(path_absolute(r->arena, s->tree.main.cwd, wish), NULL) : NULL;
 	bool inside = false;
-	struct stat st;
 
-	if (!real || stat(real, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (!real || !file_is_dir(real))
 		return err_set(err, ERR_USAGE, "'" STR_FMT "' is not a directory", STR_ARG(wish));
 	for (size_t i = 0; dirs[i]; i++) {
 		if (!strcmp(dirs[i], real))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_grep.c - Grep: searches the contents of files (docs/internals/search.md). */
 #include "lib/json/json_write.h"
+#include "lib/io/file.h"
 #include "tools/files/text_file.h"
 #include "tools/search/grep.h"
 #include "core/tool/tool.h"
@@ -175,7 +176,6 @@ static bool grep_set_query(struct grep_job *g, struct tool_call *call)
 	struct tool_env *env = call->env;
 	struct str globs = json_str(json_get(call->input, "glob"), &call->arena);
 	struct str type = json_str(json_get(call->input, "type"), &call->arena);
-	struct stat st;
 
 	q->pattern = json_str(json_get(call->input, "pattern"), &call->arena);
 	q->flags = (json_bool(json_get(call->input, "-i")) ? REGEX_NOCASE : 0) |
@@ -186,7 +186,7 @@ static bool grep_set_query(struct grep_job *g, struct tool_call *call)
 		return false;
 	/* What was judged; the directory of the agent if the call names none. */
 	const char *target = call->file && !strcmp(call->file, path) ? call->file_target : NULL;
-	q->want.with_path = stat(path, &st) < 0 || !S_ISREG(st.st_mode);
+	q->want.with_path = !file_is_regular(path);
 	g->denied = hidden_files_find_at(env, path, target);
 	if (globs.n) {
 		/* Patterns are separated by blanks and commas; a comma inside of braces belongs to the pattern. */

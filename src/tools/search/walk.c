@@ -65,9 +65,8 @@ static char *read_line(struct arena *a, const char *path)
 static char *exclude_path(struct arena *a, const char *dir)
 {
 	char *git = path_join(a, dir, ".git");
-	struct stat st;
 
-	if (stat(git, &st) == 0 && S_ISDIR(st.st_mode))
+	if (file_is_dir(git))
 		return path_join(a, git, "info/exclude");
 	char *link = read_line(a, git);
 	if (!link || strncmp(link, "gitdir: ", 8))

@@ -130,8 +130,8 @@ TEST(records_keep_what_others_wrote)
 
 	CHECK_INT(record_market(s.spec.plugins_dir, "b", STR("{\"source\":\"directory\",\"path\":\"/b\"}"), "/b", &err),
 		  0);
-	CHECK_INT(record_no_market(s.spec.plugins_dir, "b", &err), 0);
-	CHECK_INT(record_no_market(s.spec.plugins_dir, "never", &err), 0);
+	CHECK_INT(record_market(s.spec.plugins_dir, "b", (struct str){ 0 }, NULL, &err), 0);
+	CHECK_INT(record_market(s.spec.plugins_dir, "never", (struct str){ 0 }, NULL, &err), 0);
 
 	CHECK_INT(file_read(stage_path(&s, "home/plugins/known_marketplaces.json"), 1000, &text, &err), 0);
 	CHECK_STR(buf_str(&text), "{\n  \"a\": {\"source\": {\"source\": \"github\", \"repo\": \"o/a\"}, "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_state.c - tasks go into the state database and come back. */
 #include "core/store/state.h"
+#include "lib/io/spawn.h"
 #include <poll.h>
 #include <sqlite3.h>
 #include <sys/inotify.h>
@@ -156,10 +157,8 @@ static void is_bare_task(void *data, const struct task_row *row)
 	CHECK_INT(row->ended_ms, 0);
 	CHECK(row->updated_ms > 0);
 	CHECK_INT(row->pid, getpid());
-	CHECK(task_owner_lives(row));
-	struct task_row other = *row;
-	other.pid_start++;
-	CHECK(!task_owner_lives(&other));
+	CHECK(process_lives(row->pid, row->pid_start));
+	CHECK(!process_lives(row->pid, row->pid_start + 1));
 	*seen = true;
 }
 
