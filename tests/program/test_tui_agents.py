@@ -78,6 +78,8 @@ def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
         with open(os.path.join(lab.work, "down"), "w") as f:
             f.write("now\n")
         s.until("    went on")
+        s.press("esc")  # back to the agents, as they were
+        s.until("by tree, found")
         s.press("q")
         s.seen('Agent "Split it" finished')
         assert any("<agent-message from=\"user\">\nlook at the roots too" in json.dumps(b).encode().decode("unicode_escape")

@@ -256,7 +256,7 @@ def what_the_session_has_is_shown(lab):
     with view(lab, size=(120, 40)) as s:
         run(s, "/hooks", "Stop  command: echo stopped >/dev/null")
         run(s, "/mcp", "No MCP server is used")
-        run(s, "/status", "key      ANTHROPIC_API_KEY", "file     ")
+        run(s, "/status", "credential  the variable ANTHROPIC_API_KEY", "file        ", "provider    anthropic", "address     " + lab.models[0].url)
         run(s, "/agents", "general-purpose")
         run(s, "/permissions test Bash(ls)", "Bash")
         run(s, "/statusline", "statusLine is not set")
@@ -271,6 +271,61 @@ def what_the_session_has_is_shown(lab):
         leave(s)
     assert json.load(open(config(lab)))["theme"] == "ansi"
     assert not prompts(lab), prompts(lab)
+
+
+def what_a_command_cannot_mean_is_said_and_not_stored(lab):
+    with view(lab, size=(120, 60)) as s:
+        run(s, "/theme pink", 'theme: expected one of "auto", "dark"')
+        run(s, "/config editorMode=nano", "editorMode: expected one of")
+        run(s, "/config model=opus", "'model' cannot be stored by a session: edit settings.json")
+        run(s, "/output-style loud", "there is no output style 'loud'")
+        run(s, "/thinking perhaps", "/thinking on, off, show or hide")
+        run(s, "/add-dir", "/add-dir DIR")
+        run(s, "/export", "there is no conversation yet")
+        run(s, "/bg", "no agent is waited for")
+        run(s, "/help modle", "no command /modle; did you mean /model?")
+        for line in ("/context now", "/vim off", "/plan build it", "/tasks -p", "/status now"):
+            before = sum("takes no arguments" in r for r in s.all())
+            run(s, line)
+            s.until(lambda rows: sum("takes no arguments" in r for r in s.all()) == before + 1)
+        leave(s)
+    for path in (config(lab), os.path.join(lab.work, ".claude", "settings.local.json")):
+        assert not os.path.exists(path), open(path).read()
+    assert not prompts(lab), prompts(lab)
+
+
+def a_call_with_blanks_is_one_word_and_a_tilde_is_the_home(lab):
+    os.mkdir(os.path.join(lab.home, "more"))
+    with view(lab, size=(120, 60)) as s:
+        run(s, "/permissions test Bash(rm -rf 'a b' && ls)", "This part requires approval: rm -rf 'a b'")
+        run(s, '/trust "no such place"', "no such place")
+        run(s, "/add-dir ~/more", "add-dir: " + os.path.join(lab.home, "more"))
+        said(s)
+        run(s, "/export ~/talk.md", os.path.join(lab.home, "talk.md"))
+        leave(s)
+    assert "I hear you." in open(os.path.join(lab.home, "talk.md")).read()
+
+
+def a_long_cell_of_a_table_is_wrapped_below_itself(lab):
+    with view(lab, size=(80, 60)) as s:
+        run(s, "/agents", "statusline-setup")
+        rows = s.rows()
+        at = next(i for i, r in enumerate(rows) if r.startswith("Explore "))
+        column = rows[at].index("All tools except Agent")
+        assert rows[at + 1][:column].strip() == "" and rows[at + 1][column] != " ", rows[at:at + 3]
+        names = " ".join(r[column:] for r in rows[at:at + 3]).split(", ")
+        assert "Edit" in names and "NotebookEdit" in names, names
+        leave(s)
+
+
+def the_status_is_that_of_the_place_in_use(lab):
+    lab.model(SCENARIO)
+    place = {"wire": "chat", "baseUrl": lab.models[0].url + "/v1", "keyEnv": "LAB_KEY"}
+    with screen(lab, "--settings", json.dumps({"provider": "lab", "providers": {"lab": place}}), "--model", "small:1b", size=(120, 40),
+                env={**PLAIN, "LAB_KEY": "secret-of-the-lab"}) as s:
+        run(s, "/status", "model       small:1b", "provider    lab", "address     " + place["baseUrl"], "LAB_KEY")
+        assert not any("ANTHROPIC" in r or "secret-of-the-lab" in r for r in s.all()), s.all()
+        leave(s)
 
 
 def directories_and_differences(lab):
@@ -318,4 +373,6 @@ if __name__ == "__main__":
          agents_and_resources_of_servers_are_suggested_and_named,
          the_terminal_is_told_how_to_send_shift_enter, a_fallback_a_log_and_a_timeline_begin_in_an_open_session, the_context_is_shown_by_kind,
          the_model_and_other_choices_come_from_lists, a_theme_is_previewed_and_kept, a_session_is_named_copied_and_exported,
-         a_question_aside_is_answered_and_not_kept, what_the_session_has_is_shown, directories_and_differences, a_memory_file_is_edited)
+         a_question_aside_is_answered_and_not_kept, what_the_session_has_is_shown,
+         what_a_command_cannot_mean_is_said_and_not_stored, a_call_with_blanks_is_one_word_and_a_tilde_is_the_home,
+         a_long_cell_of_a_table_is_wrapped_below_itself, the_status_is_that_of_the_place_in_use, directories_and_differences, a_memory_file_is_edited)

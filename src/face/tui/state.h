@@ -295,6 +295,7 @@ struct page {
 	struct buf filter;    /* what is searched */
 	bool filtering;       /* letters change the filter; in a list they always do */
 	size_t selected, top;
+	struct page *below; /* the agents, which are shown again when it is closed; NULL: the conversation is */
 	/* PAGE_TEXT, and the preview of a list */
 	struct styled text;
 	size_t *lines; /* starts of its rows at this width */
@@ -327,7 +328,7 @@ void page_open_transcript(struct tui *t, const char *title, const char *path);  
 struct page *page_open_list(struct tui *t, const char *title, page_choose_fn *choose);
 void page_add_item(struct page *p, struct str id, struct str foreign);
 void page_show(struct tui *t, struct page *p); /* takes p; from now on it is what the terminal shows */
-void page_close(struct tui *t);
+void page_close(struct tui *t);                /* the one that is on top */
 void page_key(struct tui *t, const struct key *key);
 void page_draw(struct tui *t, struct buf *out);
 bool page_has_text(struct str s, struct str part); /* case is ignored */
@@ -369,6 +370,7 @@ bool command_slash(struct tui *t, struct str line);   /* true: it was one of our
 void show_pair(struct tui *t, struct buf *out, struct str left, unsigned indent, struct str right);
 void show_context(struct tui *t);
 void show_usage(struct tui *t);
+void show_status(struct tui *t);
 void show_servers(struct tui *t);
 void show_hooks(struct tui *t);
 void show_models(struct tui *t, page_choose_fn *choose);

@@ -126,7 +126,8 @@ static void tui_erase(struct tui *t)
 {
 	AUTO_BUF struct buf out = { 0 };
 
-	page_close(t);
+	while (t->page)
+		page_close(t);
 	if (t->lines)
 		plain_end_line(t);
 	if (t->typed.n)

@@ -407,6 +407,28 @@ static const struct json *show_command(struct tui *t, struct json_reader *reader
 	return json_parse(reader, json, n, &root, NULL) == 0 ? root : NULL;
 }
 
+/* Address and credential as `cadre models show` finds them for the session's model */
+void show_status(struct tui *t)
+{
+	const char *const words[] = { "models", "show", cadre_session_model(t->session) };
+	AUTO_FREE char *cwd = getcwd(NULL, 0);
+	AUTO_BUF struct buf b = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct cadre_report *report = NULL;
+	const struct json *model = show_command(t, &reader, &report, words, COUNT_OF(words));
+	static const char *const names[] = { "provider", "address", "credential" };
+
+	buf_addf(&b, "session     %s\nfile        %s\nmodel       %s\n", cadre_session_id(t->session),
+		 cadre_session_file(t->session), cadre_session_model(t->session));
+	for (size_t i = 0; i < COUNT_OF(names) && model; i++)
+		buf_addf(&b, "%-11s " STR_FMT "\n", names[i], STR_ARG(json_str(json_get(model, names[i]), &a)));
+	buf_addf(&b, "mode        %s\nfolder      %s\nagents      %zu run\nversion     %s\n",
+		 cadre_session_mode(t->session), cwd ? cwd : "?", t->agents.running, cadre_version());
+	feed_foreign(t, LOOK_PLAIN, buf_str(&b));
+	cadre_report_free(report);
+}
+
 void show_age(struct buf *out, struct str iso)
 {
 	struct tm when = { 0 };
