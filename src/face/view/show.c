@@ -207,7 +207,7 @@ void show_servers(struct tui *t)
 		styled_add_foreign(&s, LOOK_BOLD, json_str(json_get(m, "name"), &a), true);
 		styled_addf(&s, LOOK_PLAIN, "  %s", json_cstr(status, &a));
 		if (json_is(tools, JSON_ARRAY))
-			styled_addf(&s, LOOK_DIM, ", %zu tools", (size_t)tools->count);
+			styled_addf(&s, LOOK_DIM, ", %zu tool%s", (size_t)tools->count, tools->count == 1 ? "" : "s");
 		if (info) {
 			styled_add(&s, LOOK_DIM, STR("  "));
 			styled_add_foreign(&s, LOOK_DIM, json_str(info, &a), true);
