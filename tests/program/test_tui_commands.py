@@ -131,6 +131,33 @@ def agents_and_resources_of_servers_are_suggested_and_named(lab):
     assert "asks for the agent polisher" in sent and "remember the milk" in sent, sent
 
 
+def files_are_suggested_wherever_they_are_and_quoted(lab):
+    for name, text in (("src/deep/parser.c", "int parse;"), ("src/odd dir/two words.md", "both words"), ("out/parser.o", "object"), ("z.md", "")):
+        os.makedirs(os.path.join(lab.work, os.path.dirname(name)), exist_ok=True)
+        with open(os.path.join(lab.work, name), "w") as f:
+            f.write(text)
+    subprocess.run(["git", "init", "-q"], cwd=lab.work, env=lab.env, check=True)
+    with open(os.path.join(lab.work, ".gitignore"), "w") as f:
+        f.write("out/\n")
+    with view(lab, size=(110, 24)) as s:
+        ready(s)
+        s.press("look at @pars")
+        s.until("❯ @src/deep/parser.c")
+        assert not any("parser.o" in r for r in s.rows()), s.rows()
+        s.press("tab", "and @srcodd")
+        s.until('❯ @"src/odd dir/two words.md"')
+        s.press("C-w", "src/odd")
+        s.until('❯ @"src/odd dir/')
+        s.press("tab")
+        s.until('❯ @"src/odd dir/two words.md"')  # the quotes are open, and the directory is completed
+        s.press("tab", "please", "enter")
+        s.until("I hear you.")
+        leave(s)
+    sent = json.dumps(lab.models[0].bodies()[-1])
+    assert "int parse;" in sent and "both words" in sent, sent
+    assert prompts(lab) == ['look at @src/deep/parser.c and @"src/odd dir/two words.md" please'], prompts(lab)
+
+
 def the_terminal_is_told_how_to_send_shift_enter(lab):
     for env, kitty, words in (({"TMUX": ""}, True, "the terminal has kitty's keys"), ({"TMUX": "1"}, False, "bind-key -n S-Enter"),
                               ({"TERM_PROGRAM": "vscode"}, False, "workbench.action.terminal.sendSequence")):
@@ -338,6 +365,7 @@ def directories_and_differences(lab):
         said(s, "first words")
         run(s, "write it")
         s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        assert "● Write a.txt +1 -0" in s.all(), s.all()
         run(s, "/diff")
         s.until("new file: a.txt")
         s.press("q")
@@ -370,7 +398,7 @@ def a_memory_file_is_edited(lab):
 
 if __name__ == "__main__":
     main(every_command_is_in_the_help_and_the_menu, unknown_names_are_never_sent_and_skills_and_paths_are,
-         agents_and_resources_of_servers_are_suggested_and_named,
+         agents_and_resources_of_servers_are_suggested_and_named, files_are_suggested_wherever_they_are_and_quoted,
          the_terminal_is_told_how_to_send_shift_enter, a_fallback_a_log_and_a_timeline_begin_in_an_open_session, the_context_is_shown_by_kind,
          the_model_and_other_choices_come_from_lists, a_theme_is_previewed_and_kept, a_session_is_named_copied_and_exported,
          a_question_aside_is_answered_and_not_kept, what_the_session_has_is_shown,

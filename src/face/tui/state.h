@@ -87,6 +87,7 @@ struct tui {
 	struct buf note; /* for a moment in the status row */
 	bool history_read;
 	struct map skills;   /* name -> what it does; owned texts */
+	struct map files;    /* of the project, below any directory; as of the last @ */
 	struct map mentions; /* agent-NAME or SERVER:URI behind an @ -> what it is; owned texts */
 	bool unfocused;      /* known during a turn only */
 	bool resizing;       /* the window has changed: no frame is drawn until the region was taken off */
@@ -378,7 +379,7 @@ void show_styles(struct tui *t, page_choose_fn *choose);
 page_preview_fn show_theme;                                /* what it looks like */
 bool show_sessions(struct tui *t, page_choose_fn *choose); /* false: there is none; what is chosen: ID PATH */
 void show_read_skills(struct tui *t);                      /* into t->skills */
-void show_read_mentions(struct tui *t);                    /* into t->mentions */
+void show_read_mentions(struct tui *t);                    /* into t->mentions and t->files */
 void show_drop_names(struct map *names);                   /* of one of these two */
 void show_age(struct buf *out, struct str iso);            /* of a time: "3 min ago" */
 void show_past(struct tui *t);                             /* of the session that was continued */

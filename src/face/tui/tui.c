@@ -564,6 +564,7 @@ static void tui_release(struct tui *t)
 	buf_release(&t->attached);
 	show_drop_names(&t->skills);
 	show_drop_names(&t->mentions);
+	show_drop_names(&t->files);
 	free(t->rows);
 	free(t->queue);
 	free(t->remembered);

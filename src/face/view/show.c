@@ -293,15 +293,19 @@ void show_drop_names(struct map *names)
 	*names = (struct map){ 0 };
 }
 
-/* What a prompt names behind an @ besides files: agents, resources of servers */
+/* What a prompt names behind an @: files of the project, agents, resources of servers */
 void show_read_mentions(struct tui *t)
 {
-	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = 16 << 20, .depth = 16 } };
 	AUTO_ARENA struct arena a = { 0 };
 	const struct json *root = show_request(t, &reader, "{\"subtype\":\"list_mentions\"}"),
-			  *agents = json_get(root, "agents"), *resources = json_get(root, "resources");
+			  *agents = json_get(root, "agents"), *resources = json_get(root, "resources"),
+			  *files = json_get(root, "files");
 
 	show_drop_names(&t->mentions);
+	show_drop_names(&t->files);
+	for (EACH(f, files))
+		free(map_set(&t->files, json_str(f, &a), xstrdup("")));
 	for (EACH(k, agents)) {
 		AUTO_BUF struct buf name = { 0 };
 		const char *help = json_cstr(json_get(k, "description"), &a);
