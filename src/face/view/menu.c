@@ -319,6 +319,10 @@ bool menu_key(struct tui *t, const struct key *key)
 	bool down = key->code == KEY_DOWN || (key->code == KEY_CTRL && (key->letter == 'n' || key->letter == 'r'));
 	bool up = key->code == KEY_UP || (key->code == KEY_CTRL && key->letter == 'p');
 
+	if (key->code == KEY_ESC && m->kind == MENU_HISTORY && m->count) {
+		menu_accept(t);
+		return true;
+	}
 	if (key->code == KEY_ESC || (key->code == KEY_CTRL && key->letter == 'c')) {
 		menu_close(t);
 		return true;
