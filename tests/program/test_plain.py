@@ -141,9 +141,15 @@ def a_question_is_alone_while_it_waits(lab):
 def tab_completes_names_of_files_and_commands_or_lists_them(lab):
     for name in ("parse.c", "parse.h", "other.md"):
         open(os.path.join(lab.work, name), "w").close()
+    os.mkdir(os.path.join(lab.work, "odd dir"))
+    open(os.path.join(lab.work, "odd dir", "two words.md"), "w").close()
     for args, term in ((["--plain"], "xterm"), ([], "dumb")):
         with reader(lab, *args, TERM=term) as t:
             t.expect("> ")
+            for typed, shown in (("@od", "@od"), ("\t", '"odd dir/'), ("\t", 'two words.md" ')):
+                t.send(typed.encode())
+                t.expect(shown)
+            t.send(b"\x15")
             for typed, shown in (("see @pa", "see @pa"), ("\t", "rse."), ("\t", "  @parse.c")):
                 t.send(typed.encode())
                 t.expect(shown)

@@ -273,6 +273,14 @@ static void menu_accept(struct tui *t)
 		menu_update(t);
 }
 
+/* A name that gets quotes begins with what is typed without them, too. */
+static bool begins_with(const char *text, struct str typed)
+{
+	bool adds_quote = !strncmp(text, "@\"", 2) && !str_starts(typed, STR("@\""));
+
+	return adds_quote ? str_starts(str_from(text + 2), str_tail(typed, 1)) : str_starts(str_from(text), typed);
+}
+
 bool menu_complete(struct tui *t)
 {
 	AUTO_BUF struct buf lines = { 0 };
@@ -284,7 +292,7 @@ bool menu_complete(struct tui *t)
 	struct str typed = { t->draft.text.p + m->from, t->draft.cursor - m->from };
 	size_t starting = 0;
 	for (size_t i = 0; i < m->count; i++) /* those that begin so come first, and count alone */
-		if (str_starts(str_from(m->items[i].text), typed)) {
+		if (begins_with(m->items[i].text, typed)) {
 			struct item one = m->items[i];
 			m->items[i] = m->items[starting];
 			m->items[starting++] = one;
