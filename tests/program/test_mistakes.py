@@ -75,6 +75,7 @@ def each_block_of_the_documentation_works_as_it_stands(lab):
 
 # What is wrong: (arguments, environment, words of the one line, exit code). A tuple in the environment is the answer of a server at that
 # address: status, body, and perhaps a path behind the address and headers.
+OWN = '{"providers": {"lab": {"wire": "chat", "baseUrl": "http://127.0.0.1:9/v1", "models": {"m1": {%s}}}}}'
 MISTAKES = {
     "no key": ((), {"ANTHROPIC_API_KEY": ""}, ("set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN",), 2),
     "no key of a vendor": (("--model", "deepseek/m-1"), {}, ("set DEEPSEEK_API_KEY",), 2),
@@ -85,6 +86,14 @@ MISTAKES = {
     "a wrong key of Gemini": (("--model", "gemini/gemini-3-pro-preview"), {"GEMINI_API_KEY": "k", "GEMINI_BASE_URL": (
         400, '[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT"}}]')}, ("not valid", "that of GEMINI_API_KEY"), 1),
     "no keys of AWS": ((), {"CLAUDE_CODE_USE_BEDROCK": "1"}, ("no AWS credentials", "AWS_PROFILE", "aws configure"), 1),
+    "half a key of AWS": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_ACCESS_KEY_ID": "AK"}, ("AWS_SECRET_ACCESS_KEY is not",), 1),
+    "a profile that is not there": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_PROFILE": "wrok"}, ("the profile 'wrok' of AWS_PROFILE",), 1),
+    "a web page in place of Bedrock": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "ANTHROPIC_BEDROCK_BASE_URL": (
+        200, "<html><title>Sign in</title></html>", "", {"content-type": "text/html"})}, ("a web page answered", "Sign in"), 1),
+    "a price that is a text": (("--settings", OWN % '"price": {"input": "1"}', "--model", "lab/m1"), {}, ("providers.lab.models.m1.price.input is not a number",), 2),
+    "a tier that is not known": (("--settings", OWN % '"price": {"input": 1, "tiers": [{"over": 5}]}', "--model", "lab/m1"), {},
+                                 ("providers.lab.models.m1.price.tiers.over is not known",), 2),
+    "a login in the address": ((), {"ANTHROPIC_BASE_URL": "http://me:hidden-word@127.0.0.1:9"}, ("at http://127.0.0.1:9;",), 1),
     "an expired login": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "ANTHROPIC_BEDROCK_BASE_URL": (
         403, '{"message":"The security token included in the request is expired"}')}, ("is expired", "log in again", "awsAuthRefresh"), 1),
     "a wrong region": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "AWS_REGION": "us-nowhere-1", "https_proxy": "http://127.0.0.1:9"},
@@ -152,6 +161,7 @@ def each_mistake_is_told_in_one_line_with_the_next_step(lab):
         done = lab.cadre("-p", *args, "hi", env={**usual, **given})
         lines = (done.out + done.err).strip().splitlines()
         assert done.code == code and len(lines) == 1 and all(w in lines[0] for w in words), (mistake, done)
+        assert "hidden-word" not in lines[0], (mistake, done)
 
 
 # What servers and gateways do that is no mistake: (status, headers, body) of an answer that says yes

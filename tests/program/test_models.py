@@ -176,6 +176,9 @@ def tests_name_the_cause_of_a_failure_in_one_line(lab):
     lab.env.update(AWS_BEARER_TOKEN_BEDROCK="t", ANTHROPIC_BEDROCK_BASE_URL=Mock(lambda n, r: message("x")).url)
     done = lab.cadre("models", "test", "claude-opus-5-5", "--provider", "bedrock")
     assert done.code == 1 and "the gateway rewrites the stream" in done.out, done
+    place = {"wire": "responses", "baseUrl": Mock(lambda n, r: events(message_item(0, "yes")) if r["path"].startswith("/v1/") else (404, {}, "{}")).url}
+    done = lab.cadre("models", "test", "lab/m1", "--settings", json.dumps({"providers": {"lab": place}}))
+    assert done.code == 1 and "end with /v1; it answers at %s/v1 " % place["baseUrl"] in done.out, done
     lab.env["OLLAMA_BASE_URL"] = Mock(lambda n, r: said("x", usage={"prompt_tokens": 2048, "completion_tokens": 1}) if r["body"] else (404, {}, "")).url
     done = lab.cadre("models", "test", "ollama/m1")
     assert done.code == 1 and "raise its context (OLLAMA_CONTEXT_LENGTH)" in done.out, done

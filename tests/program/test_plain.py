@@ -141,9 +141,15 @@ def a_question_is_alone_while_it_waits(lab):
 def tab_completes_names_of_files_and_commands_or_lists_them(lab):
     for name in ("parse.c", "parse.h", "other.md"):
         open(os.path.join(lab.work, name), "w").close()
+    os.mkdir(os.path.join(lab.work, "odd dir"))
+    open(os.path.join(lab.work, "odd dir", "two words.md"), "w").close()
     for args, term in ((["--plain"], "xterm"), ([], "dumb")):
         with reader(lab, *args, TERM=term) as t:
             t.expect("> ")
+            for typed, shown in (("@od", "@od"), ("\t", '"odd dir/'), ("\t", 'two words.md" ')):
+                t.send(typed.encode())
+                t.expect(shown)
+            t.send(b"\x15")
             for typed, shown in (("see @pa", "see @pa"), ("\t", "rse."), ("\t", "  @parse.c")):
                 t.send(typed.encode())
                 t.expect(shown)
@@ -185,7 +191,7 @@ def the_doctor_names_what_is_wrong(lab):
     good = doctor(TERM="xterm-256color", LANG="C.UTF-8")
     lines = dict(line[6:].split(None, 1) for line in good.stdout.splitlines())
     assert good.returncode == 0 and "xterm-256color" in lines["terminal"] and lines["characters"] == "UTF-8", good
-    assert "ANTHROPIC_API_KEY is set" in lines["key"], good
+    assert "the variable ANTHROPIC_API_KEY; address: " in lines["key"], good
     found = json.loads(lab.cadre("doctor", "--json", env={"LANG": "C.UTF-8"}).out)
     assert found["bad"] == 0 and {"subject": "characters", "state": "ok", "text": "UTF-8"} in found["findings"], found
     path = os.path.join(lab.env["HOME"], ".claude")
@@ -194,7 +200,7 @@ def the_doctor_names_what_is_wrong(lab):
         f.write('{"theme": "mauve"}')
     odd = doctor(TERM="dumb", LANG="C", LC_ALL="C", ANTHROPIC_API_KEY="", NO_COLOR="1")
     assert "TERM is dumb: lines only" in odd.stdout and "set LANG to a UTF-8 locale" in odd.stdout, odd.stdout
-    assert "no key in the environment" in odd.stdout and "NO_COLOR is set" in odd.stdout and "theme" in odd.stdout, odd.stdout
+    assert "no API key: set ANTHROPIC_API_KEY" in odd.stdout and "NO_COLOR is set" in odd.stdout and "theme" in odd.stdout, odd.stdout
     with open(os.path.join(path, "settings.json"), "w") as f:
         f.write('{"permissions": {"deny": "Bash"')
     bad = doctor()

@@ -78,6 +78,8 @@ def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
         with open(os.path.join(lab.work, "down"), "w") as f:
             f.write("now\n")
         s.until("    went on")
+        s.press("esc")  # back to the agents, as they were
+        s.until("by tree, found")
         s.press("q")
         s.seen('Agent "Split it" finished')
         assert any("<agent-message from=\"user\">\nlook at the roots too" in json.dumps(b).encode().decode("unicode_escape")
@@ -90,6 +92,29 @@ def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
         s.until("Plan it", gone=True)
         s.press("q")
         s.until("❯")
+        ready(s)
+        leave(s)
+
+
+def an_agent_that_is_interrupted_has_one_line(lab):
+    """What its result says to the model is not for the user."""
+    lab.model("""
+rule starts
+  agent main
+  turn 1
+  call Agent {"description": "Wait", "prompt": "wait", "subagent_type": "general-purpose"}
+rule waits
+  latency 600s
+  text never
+""")
+    with screen(lab) as s:
+        ready(s)
+        s.press("begin", "enter")
+        s.until("1 run")
+        s.press("esc")
+        s.seen("The agent was stopped before it was finished.")
+        s.seen("Interrupted.")
+        assert not any("agentId" in r or "<usage>" in r for r in s.all()), s.all()
         ready(s)
         leave(s)
 
@@ -247,7 +272,7 @@ def the_same_in_plain_mode(lab):
 
 
 if __name__ == "__main__":
-    main(the_tree_folds_sorts_finds_and_follows_one_agent, many_agents_are_grouped_and_counted,
+    main(the_tree_folds_sorts_finds_and_follows_one_agent, an_agent_that_is_interrupted_has_one_line, many_agents_are_grouped_and_counted,
          the_list_of_what_is_to_be_done_keeps_its_key, agents_are_rows_in_plain_mode_too,
          a_session_that_is_continued_shows_its_title_its_age_its_messages_and_its_agents, notices_go_the_way_of_the_terminal,
          a_line_to_a_member_is_the_users_word_to_it, the_same_in_plain_mode)

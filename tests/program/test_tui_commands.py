@@ -131,6 +131,33 @@ def agents_and_resources_of_servers_are_suggested_and_named(lab):
     assert "asks for the agent polisher" in sent and "remember the milk" in sent, sent
 
 
+def files_are_suggested_wherever_they_are_and_quoted(lab):
+    for name, text in (("src/deep/parser.c", "int parse;"), ("src/odd dir/two words.md", "both words"), ("out/parser.o", "object"), ("z.md", "")):
+        os.makedirs(os.path.join(lab.work, os.path.dirname(name)), exist_ok=True)
+        with open(os.path.join(lab.work, name), "w") as f:
+            f.write(text)
+    subprocess.run(["git", "init", "-q"], cwd=lab.work, env=lab.env, check=True)
+    with open(os.path.join(lab.work, ".gitignore"), "w") as f:
+        f.write("out/\n")
+    with view(lab, size=(110, 24)) as s:
+        ready(s)
+        s.press("look at @pars")
+        s.until("❯ @src/deep/parser.c")
+        assert not any("parser.o" in r for r in s.rows()), s.rows()
+        s.press("tab", "and @srcodd")
+        s.until('❯ @"src/odd dir/two words.md"')
+        s.press("C-w", "src/odd")
+        s.until('❯ @"src/odd dir/')
+        s.press("tab")
+        s.until('❯ @"src/odd dir/two words.md"')  # the quotes are open, and the directory is completed
+        s.press("tab", "please", "enter")
+        s.until("I hear you.")
+        leave(s)
+    sent = json.dumps(lab.models[0].bodies()[-1])
+    assert "int parse;" in sent and "both words" in sent, sent
+    assert prompts(lab) == ['look at @src/deep/parser.c and @"src/odd dir/two words.md" please'], prompts(lab)
+
+
 def the_terminal_is_told_how_to_send_shift_enter(lab):
     for env, kitty, words in (({"TMUX": ""}, True, "the terminal has kitty's keys"), ({"TMUX": "1"}, False, "bind-key -n S-Enter"),
                               ({"TERM_PROGRAM": "vscode"}, False, "workbench.action.terminal.sendSequence")):
@@ -256,7 +283,7 @@ def what_the_session_has_is_shown(lab):
     with view(lab, size=(120, 40)) as s:
         run(s, "/hooks", "Stop  command: echo stopped >/dev/null")
         run(s, "/mcp", "No MCP server is used")
-        run(s, "/status", "key      ANTHROPIC_API_KEY", "file     ")
+        run(s, "/status", "credential  the variable ANTHROPIC_API_KEY", "file        ", "provider    anthropic", "address     " + lab.models[0].url)
         run(s, "/agents", "general-purpose")
         run(s, "/permissions test Bash(ls)", "Bash")
         run(s, "/statusline", "statusLine is not set")
@@ -273,6 +300,61 @@ def what_the_session_has_is_shown(lab):
     assert not prompts(lab), prompts(lab)
 
 
+def what_a_command_cannot_mean_is_said_and_not_stored(lab):
+    with view(lab, size=(120, 60)) as s:
+        run(s, "/theme pink", 'theme: expected one of "auto", "dark"')
+        run(s, "/config editorMode=nano", "editorMode: expected one of")
+        run(s, "/config model=opus", "'model' cannot be stored by a session: edit settings.json")
+        run(s, "/output-style loud", "there is no output style 'loud'")
+        run(s, "/thinking perhaps", "/thinking on, off, show or hide")
+        run(s, "/add-dir", "/add-dir DIR")
+        run(s, "/export", "there is no conversation yet")
+        run(s, "/bg", "no agent is waited for")
+        run(s, "/help modle", "no command /modle; did you mean /model?")
+        for line in ("/context now", "/vim off", "/plan build it", "/tasks -p", "/status now"):
+            before = sum("takes no arguments" in r for r in s.all())
+            run(s, line)
+            s.until(lambda rows: sum("takes no arguments" in r for r in s.all()) == before + 1)
+        leave(s)
+    for path in (config(lab), os.path.join(lab.work, ".claude", "settings.local.json")):
+        assert not os.path.exists(path), open(path).read()
+    assert not prompts(lab), prompts(lab)
+
+
+def a_call_with_blanks_is_one_word_and_a_tilde_is_the_home(lab):
+    os.mkdir(os.path.join(lab.home, "more"))
+    with view(lab, size=(120, 60)) as s:
+        run(s, "/permissions test Bash(rm -rf 'a b' && ls)", "This part requires approval: rm -rf 'a b'")
+        run(s, '/trust "no such place"', "no such place")
+        run(s, "/add-dir ~/more", "add-dir: " + os.path.join(lab.home, "more"))
+        said(s)
+        run(s, "/export ~/talk.md", os.path.join(lab.home, "talk.md"))
+        leave(s)
+    assert "I hear you." in open(os.path.join(lab.home, "talk.md")).read()
+
+
+def a_long_cell_of_a_table_is_wrapped_below_itself(lab):
+    with view(lab, size=(80, 60)) as s:
+        run(s, "/agents", "statusline-setup")
+        rows = s.rows()
+        at = next(i for i, r in enumerate(rows) if r.startswith("Explore "))
+        column = rows[at].index("All tools except Agent")
+        assert rows[at + 1][:column].strip() == "" and rows[at + 1][column] != " ", rows[at:at + 3]
+        names = " ".join(r[column:] for r in rows[at:at + 3]).split(", ")
+        assert "Edit" in names and "NotebookEdit" in names, names
+        leave(s)
+
+
+def the_status_is_that_of_the_place_in_use(lab):
+    lab.model(SCENARIO)
+    place = {"wire": "chat", "baseUrl": lab.models[0].url + "/v1", "keyEnv": "LAB_KEY"}
+    with screen(lab, "--settings", json.dumps({"provider": "lab", "providers": {"lab": place}}), "--model", "small:1b", size=(120, 40),
+                env={**PLAIN, "LAB_KEY": "secret-of-the-lab"}) as s:
+        run(s, "/status", "model       small:1b", "provider    lab", "address     " + place["baseUrl"], "LAB_KEY")
+        assert not any("ANTHROPIC" in r or "secret-of-the-lab" in r for r in s.all()), s.all()
+        leave(s)
+
+
 def directories_and_differences(lab):
     more = os.path.join(lab.folder, "more")
     os.mkdir(more)
@@ -283,6 +365,7 @@ def directories_and_differences(lab):
         said(s, "first words")
         run(s, "write it")
         s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        assert "● Write a.txt +1 -0" in s.all(), s.all()
         run(s, "/diff")
         s.until("new file: a.txt")
         s.press("q")
@@ -315,7 +398,9 @@ def a_memory_file_is_edited(lab):
 
 if __name__ == "__main__":
     main(every_command_is_in_the_help_and_the_menu, unknown_names_are_never_sent_and_skills_and_paths_are,
-         agents_and_resources_of_servers_are_suggested_and_named,
+         agents_and_resources_of_servers_are_suggested_and_named, files_are_suggested_wherever_they_are_and_quoted,
          the_terminal_is_told_how_to_send_shift_enter, a_fallback_a_log_and_a_timeline_begin_in_an_open_session, the_context_is_shown_by_kind,
          the_model_and_other_choices_come_from_lists, a_theme_is_previewed_and_kept, a_session_is_named_copied_and_exported,
-         a_question_aside_is_answered_and_not_kept, what_the_session_has_is_shown, directories_and_differences, a_memory_file_is_edited)
+         a_question_aside_is_answered_and_not_kept, what_the_session_has_is_shown,
+         what_a_command_cannot_mean_is_said_and_not_stored, a_call_with_blanks_is_one_word_and_a_tilde_is_the_home,
+         a_long_cell_of_a_table_is_wrapped_below_itself, the_status_is_that_of_the_place_in_use, directories_and_differences, a_memory_file_is_edited)

@@ -236,6 +236,21 @@ def the_rule_that_is_kept_can_be_changed(lab):
     assert os.path.exists(os.path.join(lab.work, "ran-one"))
 
 
+def a_rule_that_was_looked_at_is_no_reason(lab):
+    with view(lab) as s:
+        opened(s, "run it", "wants to use Bash")
+        s.press("e")
+        s.until("the rule that is kept")
+        s.press("esc")
+        s.until("1-9 choose")
+        s.press("5", "enter")
+        s.until("enter sends")
+        s.press("another way", "enter")
+        s.seen("They said: another way")
+        ready(s)
+        leave(s)
+
+
 def a_command_that_does_not_fit_is_shown_whole_before_yes_works(lab):
     with view(lab, size=(30, 12)) as s:
         opened(s, "long one", "PgDn")
@@ -415,7 +430,7 @@ def a_folder_that_is_not_trusted_is_worked_in_without_what_it_brings(lab):
 
 if __name__ == "__main__":
     main(questions_are_tabs_and_take_several_answers, a_question_that_needs_no_answer_any_more_is_closed, a_form_is_checked_before_it_is_sent,
-         a_form_closes_when_its_server_stops_waiting, the_rule_that_is_kept_can_be_changed,
+         a_form_closes_when_its_server_stops_waiting, the_rule_that_is_kept_can_be_changed, a_rule_that_was_looked_at_is_no_reason,
          a_command_that_does_not_fit_is_shown_whole_before_yes_works, questions_of_two_agents_are_walked_through,
          the_question_of_an_edit_shows_the_difference, edits_can_be_accepted_from_one_on, a_long_difference_is_shown_whole_before_yes_works,
          a_plan_is_shown_as_markdown_and_approved, the_trust_of_a_folder_is_asked_before_the_first_prompt_and_kept,

@@ -4,6 +4,7 @@
 CADRE_UPDATE=1 writes them anew, to be read before they are kept.
 
 VIEWS stay while the window changes its size; LISTS are written once, at each width anew."""
+import itertools
 import json
 import os
 import pathlib
@@ -156,7 +157,7 @@ LISTS = (
     ("/help", "? on an empty line"), ("/help cost", "/cost"), ("/keys", "?"), ("/hepl", "did you mean"), ("/status", "version"), ("/context", "Free space"),
     ("/usage", "of all agents"), ("/hooks", "Stop"), ("/mcp", "clerk"), ("/agents", "Plan"), ("/skills", "polish"), ("/permissions", "allow"),
     ("/plugin", "plugin"), ("/config theme", "theme"), ("/sandbox", "enabled"), ("/statusline", "statusLine"), ("/terminal-setup", "hift"),
-    ("/version", ""), ("/export out.md", "session"), ("/effort low", "effort: low"), ("/todo", ""), ("/team", "team"), ("/tasks x", "agents"), ("!echo out", "out"),
+    ("/version", ""), ("/export out.md", ""), ("/effort low", "effort: low"), ("/todo", ""), ("/team", "team"), ("/tasks x", "arguments"), ("!echo out", "out"),
     ("/rename A title", ""), ("/config", "settings"), ("/doctor", "version"), ("/sessions", "hello"),
 )
 FIGURE = r"\s+[\d.]+( [kM])?%?(?=\s|$)"  # what the prompt needs differs with the machine
@@ -294,11 +295,20 @@ def joined(rows, columns):
 
 def paths(lab, rows):
     """Where a row with a path breaks depends on the path, and what is said about the machine on the machine."""
-    text = "".join(rows).replace(" ", "")
+    text = re.sub(r"72 h 3\d min", "72 h 30 min", "".join(rows)).replace(" ", "")  # the age grows while the lists are walked through
     text = re.sub(r"projects/[-\w]+/", "projects/KEY/", re.sub(r"/cadre-(sandbox-)?\d+(-[0-9a-f]{8})?", "/cadre-N", text))
     for path, name in ((lab.home, "HOME"), (lab.work, "WORK"), (lab.folder, "LAB")):
         text = text.replace(path, name)
     return steady(text[text.find("enabled"):].split("hidden")[0] if "seccomp" in text else re.split("(ok|note|BAD)(library|sandbox)", text)[0])
+
+
+def connected(s):
+    """The server of the lists: what /mcp says of it is not written anew when it has changed."""
+    for n in itertools.count(1):
+        s.press("/mcp", "enter")
+        s.until(lambda rows: s.all().count("❯ /mcp") == n and rows[s.cursor()[0]] == "❯")
+        if any("clerk  connected" in row for row in s.all()):
+            return
 
 
 @prepared
@@ -306,6 +316,7 @@ def every_list_is_as_it_was_at_each_width(lab, golden):
     for columns, height in SIZES[:3]:
         with started(lab, size=(columns, height)) as s:
             s.until("❯")
+            connected(s)
             for command, text in LISTS:
                 def shown(_):
                     rows = s.all()

@@ -226,8 +226,8 @@ static void on_exit_status(struct child *child, int status)
 	if (c->timed_out)
 		snprintf(why, sizeof why, "no end in time");
 	else if (WIFEXITED(status))
-		snprintf(why, sizeof why, "exit code %d: " STR_FMT, WEXITSTATUS(status), (int)(said.n - from),
-			 said.n ? said.p + from : "");
+		snprintf(why, sizeof why, "exit code %d%s" STR_FMT, WEXITSTATUS(status), said.n ? ": " : "",
+			 (int)(said.n - from), said.n ? said.p + from : "");
 	else
 		snprintf(why, sizeof why, "signal %d", WTERMSIG(status));
 	fetch_step_end(c, status || c->timed_out ? why : NULL);

@@ -177,13 +177,31 @@ static void ask_instance(struct credential *c, const char *method, const char *p
 		       (const char *const[]){ header, NULL }, NULL, INSTANCE_LIMIT_MS, step);
 }
 
+/* None in the environment, in the profile or of the machine */
+static void aws_missing(struct credential *c)
+{
+	const char *profile = credential_env(c, "AWS_PROFILE");
+
+	if (credential_env(c, "AWS_ACCESS_KEY_ID"))
+		credential_failed(c, "no AWS credentials: AWS_ACCESS_KEY_ID is set, and AWS_SECRET_ACCESS_KEY is not");
+	else if (profile)
+		credential_failed(c,
+				  "no AWS credentials: the profile '%s' of AWS_PROFILE has none, or there is no such "
+				  "profile (aws configure --profile %s)",
+				  profile, profile);
+	else
+		credential_failed(c,
+				  "no AWS credentials: none in the environment or in the profile (AWS_ACCESS_KEY_ID, "
+				  "AWS_PROFILE, aws configure)");
+}
+
 static void after_role(struct credential *c, const char *failed, struct str output)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct str role = str_trim(str_cut(&output, '\n'));
 
 	if (failed)
-		credential_failed(c, "no AWS credentials: none in the environment, in the profile or of the instance");
+		aws_missing(c);
 	else
 		ask_instance(c, "GET", arena_printf(&a, ROLES_PATH STR_FMT, STR_ARG(role)),
 			     arena_printf(&a, "X-aws-ec2-metadata-token: %s", c->extra ? c->extra : ""), after_keys);
@@ -194,8 +212,7 @@ static void after_instance_token(struct credential *c, const char *failed, struc
 	AUTO_ARENA struct arena a = { 0 };
 
 	if (failed) {
-		credential_failed(c, "no AWS credentials: none in the environment, in the profile or of the instance "
-				     "(AWS_ACCESS_KEY_ID, AWS_PROFILE, aws configure)");
+		aws_missing(c);
 		return;
 	}
 	credential_put(&c->extra, output);
@@ -363,9 +380,7 @@ static void aws_fetch(struct credential *c)
 	} else if (ask_container(c)) {
 		return;
 	} else if (off && !strcasecmp(off, "true")) {
-		credential_failed(c,
-				  "no AWS credentials: none in the environment or in the profile (AWS_ACCESS_KEY_ID, "
-				  "AWS_PROFILE, aws configure)");
+		aws_missing(c);
 	} else {
 		ask_instance(c, "PUT", "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 21600",
 			     after_instance_token);

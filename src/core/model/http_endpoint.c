@@ -51,6 +51,19 @@ bool url_is_loopback(const char *url)
 	return strstr(url, "://127.") || strstr(url, "://localhost") || strstr(url, "://[::1]");
 }
 
+/* USER:PASSWORD@ is for the server only. */
+static const char *without_login(struct arena *a, struct str url)
+{
+	const char *host = memmem(url.p, url.n, "://", 3);
+	size_t from = host ? (size_t)(host + 3 - url.p) : 0;
+	struct str rest = str_tail(url, from), authority = str_cut(&rest, '/');
+	const char *at = authority.n ? memrchr(authority.p, '@', authority.n) : NULL;
+
+	if (!at)
+		return arena_str(a, url).p;
+	return arena_printf(a, STR_FMT STR_FMT, (int)from, url.p, (int)(url.p + url.n - at - 1), at + 1);
+}
+
 int http_endpoint_open(const struct provider *provider, const struct endpoint_options *o, const struct http_address *at,
 		       struct endpoint **ret_endpoint, struct err *err)
 {
@@ -81,8 +94,9 @@ int http_endpoint_open(const struct provider *provider, const struct endpoint_op
 	if (path.n && str_ends(base, path)) /* the whole address was given */
 		base.n -= path.n;
 	p->base = arena_str(&p->arena, base).p;
+	p->shown = without_login(&p->arena, base);
 	p->query = query.p ? arena_str(&p->arena, query).p : NULL;
-	p->stall_ms = o->stall_ms ? o->stall_ms : url_is_loopback(at->base) ? LOCAL_STALL_MS : USUAL_STALL_MS;
+	p->stall_ms = o->stall_ms ? o->stall_ms : url_is_loopback(p->shown) ? LOCAL_STALL_MS : USUAL_STALL_MS;
 	const char *extra = variables_get(&o->variables, "CLAUDE_CODE_EXTRA_BODY");
 	bool bad_extra = extra && (json_parse(&p->extra_reader, arena_strdup(&p->arena, extra), strlen(extra),
 					      &p->extra_body, NULL) < 0 ||
@@ -285,16 +299,16 @@ static void explain_failure(struct model_call *call)
 	if (f->kind == FAIL_CONNECT || (f->kind == FAIL_GARBAGE && !call->answer.started) ||
 	    (f->kind == FAIL_CUT && !call->status) || (missing && !v1 && strstr(f->text, "a web page")))
 		snprintf(end, room, " (%s%s%s at %s; its address is that of %s%s)", place->name,
-			 proxy ? " through the proxy of " : "", proxy ? proxy : "", p->base[0] ? p->base : "its region",
-			 place->own ? "providers." : "",
+			 proxy ? " through the proxy of " : "", proxy ? proxy : "",
+			 p->base[0] ? p->shown : "its region", place->own ? "providers." : "",
 			 place->own ? place->name
 			 : variable ? variable
 				    : "the place");
 	else if (f->kind == FAIL_TLS && strstr(f->text, "wrong version"))
-		snprintf(end, room, " (no TLS is spoken at %s: is it http://?)", p->base);
+		snprintf(end, room, " (no TLS is spoken at %s: is it http://?)", p->shown);
 	else if (f->kind == FAIL_TLS)
 		snprintf(end, room, " (%s; SSL_CERT_FILE or NODE_EXTRA_CA_CERTS names the certificate of your company)",
-			 p->base);
+			 p->shown);
 	else if (f->kind == FAIL_STATUS && f->status == 407)
 		snprintf(end, room, " (the proxy of %s wants a login: http://USER:PASSWORD@HOST)",
 			 proxy ? proxy : "http_proxy");
@@ -313,9 +327,9 @@ static void explain_failure(struct model_call *call)
 			 : variable ? variable
 				    : "its address");
 	else if (missing && place->wire == &wire_messages && v1)
-		snprintf(end, room, " (%s ends with /v1, which is added: leave it out)", p->base);
+		snprintf(end, room, " (%s ends with /v1, which is added: leave it out)", p->shown);
 	else if (missing && place->wire == &wire_chat && !v1 && !usual && !names_model)
-		snprintf(end, room, " (%s: addresses of chat servers usually end with /v1)", p->base);
+		snprintf(end, room, " (%s: addresses of chat servers usually end with /v1)", p->shown);
 	else if (missing && place->wire == &wire_rawpredict)
 		snprintf(end, room,
 			 " (has Model Garden enabled it for the project %s? CLOUD_ML_REGION names the region)",

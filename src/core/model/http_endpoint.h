@@ -62,6 +62,7 @@ struct http_endpoint {
 	struct http *client;
 	struct arena arena;       /* holds the texts */
 	const char *base, *query; /* base: without slashes at its end; query: NULL, or behind '?' */
+	const char *shown;        /* base as people may see it: without a login */
 	const char **headers;     /* of each request, NULL-terminated; the list is owned, the texts are in the arena */
 	size_t header_count, header_cap;
 	uint64_t stall_ms;

@@ -40,6 +40,15 @@ static const struct member model_members[] = {
 	{ NULL, ANY },
 };
 
+static const struct member price_members[] = {
+	{ "input", NUMBER },      { "output", NUMBER }, { "cacheRead", NUMBER },
+	{ "cacheWrite", NUMBER }, { "tiers", LIST },    { NULL, ANY },
+};
+static const struct member tier_members[] = {
+	{ "above", NUMBER },     { "input", NUMBER },      { "output", NUMBER },
+	{ "cacheRead", NUMBER }, { "cacheWrite", NUMBER }, { NULL, ANY },
+};
+
 /* Reports the first member that is unknown or of another type. */
 static int check_members(const struct json *object, const struct member *known, const char *path, struct err *err)
 {
@@ -64,6 +73,20 @@ static int check_members(const struct json *object, const struct member *known, 
 		if (!fits)
 			return err_set(err, ERR_USAGE, "%s.%s is not %s", path, k->name, types[k->type]);
 	}
+	return 0;
+}
+
+static int check_price(const struct json *price, struct arena *a, const char *path, struct err *err)
+{
+	const struct json *tiers = json_get(price, "tiers");
+
+	if (!price)
+		return 0;
+	if (check_members(price, price_members, path, err) < 0)
+		return -(int)err->kind;
+	for (const struct json *t = tiers ? json_first(tiers) : NULL; t; t = json_next(tiers, t))
+		if (check_members(t, tier_members, arena_printf(a, "%s.tiers", path), err) < 0)
+			return -(int)err->kind;
 	return 0;
 }
 
@@ -103,7 +126,8 @@ static int read_place(struct places *p, struct str name, const struct json *valu
 		return -(int)err->kind;
 	for (struct json_member m = json_members(models); m.key; m = json_member_next(models, m)) {
 		const char *at = arena_printf(a, "%s.models." STR_FMT, path, (int)m.key->len, m.key->text);
-		if (check_members(m.value, model_members, at, err) < 0)
+		if (check_members(m.value, model_members, at, err) < 0 ||
+		    check_price(json_get(m.value, "price"), a, arena_printf(a, "%s.price", at), err) < 0)
 			return -(int)err->kind;
 		const struct json *field = json_get(m.value, "reasoningField");
 		if (field && !json_str_is(field, "reasoning") && !json_str_is(field, "reasoning_content"))

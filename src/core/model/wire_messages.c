@@ -324,8 +324,10 @@ static bool invoke_feed(struct http_call *c, const char *p, size_t n)
 
 	/* A gateway may make another stream of it, or only change its type. */
 	call->is_stream = call->is_frames || c->server->any_type;
-	if (!call->is_stream)
+	if (!call->is_stream) {
+		buf_add(&call->error_body, p, n); /* its beginning says what it is */
 		return false;
+	}
 	if (event_stream_feed(&CONTAINER_OF(c, struct messages_call, http)->frames, p, n, &err) < 0)
 		failure_set(&call->answer.failure, FAIL_CUT, "the answer is damaged: %s", err.text);
 	return !call->answer.failure.kind;

@@ -11,6 +11,7 @@
 #include "face/cli/view.h"
 #include "face/screen/paint.h"
 #include "lib/base/library.h"
+#include "lib/json/json.h"
 #include "lib/json/json_write.h"
 
 const struct cadre_command doctor_command = {
@@ -147,20 +148,29 @@ static void check_directory(struct doctor *d)
 		doctor_say(d, FINDING_GOOD, "configuration", "%s", dir.p);
 }
 
-static void check_key(struct doctor *d)
+/* Where requests of the default model go, and with which credential */
+static void check_key(struct doctor *d, struct cadre *c)
 {
-	static const char *const names[] = { "ANTHROPIC_AUTH_TOKEN",    "ANTHROPIC_API_KEY",
-					     "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX",
-					     "CLAUDE_CODE_USE_FOUNDRY", "OPENAI_API_KEY" };
+	static const char *const words[] = { "models", "show", "default" };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct cadre_report *report = NULL;
+	const struct json *root = NULL;
+	char why[400] = "";
+	size_t n = 0;
 
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (*env_or(names[i], "")) {
-			doctor_say(d, FINDING_GOOD, "key", "%s is set; address: %s", names[i],
-				   env_or("ANTHROPIC_BASE_URL", "that of the provider"));
-			return;
-		}
-	doctor_say(d, FINDING_NOTE, "key",
-		   "no key in the environment: set ANTHROPIC_API_KEY, or apiKeyHelper in the settings");
+	if (cadre_command(c, COUNT_OF(words), words, NULL, &report, why, sizeof why) != CADRE_OK) {
+		doctor_say(d, FINDING_NOTE, "key", "%s", why);
+		return;
+	}
+	const char *json = cadre_report_json(report, &n);
+	if (json_parse(&reader, json, n, &root, NULL) == 0) {
+		const char *problem = json_cstr(json_get(root, "problem"), &a);
+		doctor_say(d, problem ? FINDING_NOTE : FINDING_GOOD, "key", "%s%s%s",
+			   problem ? problem : json_cstr(json_get(root, "credential"), &a),
+			   problem ? "" : "; address: ", problem ? "" : json_cstr(json_get(root, "address"), &a));
+	}
+	cadre_report_free(report);
 }
 
 /* Rows of a command of the library that say that something is wrong */
@@ -218,13 +228,13 @@ static int doctor_check(struct doctor *d, doctor_keys_fn *keys)
 	check_program(d, "git", "no worktrees, no /diff");
 	check_program(d, "tmux", "members of teams have no panes");
 	check_directory(d);
-	check_key(d);
 	check_keys(d, keys);
 	struct cadre *c = cadre_new(why, sizeof why);
 	if (!c) {
 		doctor_say(d, FINDING_BAD, "runtime", "%s", why);
 		return EXIT_RUN;
 	}
+	check_key(d, c);
 	check_command(d, c, "settings", settings, COUNT_OF(settings));
 	check_command(d, c, "agents", agents, COUNT_OF(agents));
 	check_command(d, c, "sandbox", sandbox, COUNT_OF(sandbox));

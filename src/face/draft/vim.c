@@ -301,8 +301,8 @@ static enum vim_result normal_command(struct vim *v, struct draft *d, struct str
 			command_done(v, str_tail(command, (size_t)(m.p - 1 - command.p)), count, counted);
 	} else if (op || !char_in(m.p[0], "iIaAoOxXsDCSYpPr~J")) {
 		bool found = vim_motion(v, d, m, count, counted, op, &r);
-		if (!found && op && char_in(m.p[0], "bB"))
-			d->cursor = r.to; /* it went as far as there is text */
+		if (!found && op && (char_in(m.p[0], "bB") || r.words))
+			d->cursor = on_character(s, r.to); /* it went as far as there is text */
 		if (!found)
 			return !op && m.p[0] == 'k' ? VIM_ABOVE : !op && m.p[0] == 'j' ? VIM_BELOW : VIM_DONE;
 		if (op) {

@@ -104,7 +104,7 @@ void vim_operate_on(struct vim *v, struct draft *d, char op, struct reach r)
 	struct str s = buf_str(&d->text);
 	size_t from = r.object ? r.from : MIN(d->cursor, r.to), to = r.object ? r.to : MAX(d->cursor, r.to);
 
-	if (!r.lines && !r.inclusive && !r.object && to > from && to == line_start(s, to) &&
+	if (!r.lines && !r.inclusive && (!r.object || r.words) && to > from && to == line_start(s, to) &&
 	    line_start(s, from) != to) {
 		to--; /* not the first column of the next line, but the end of this one */
 		if (first_word(s, from) >= from)
@@ -112,7 +112,7 @@ void vim_operate_on(struct vim *v, struct draft *d, char op, struct reach r)
 	} else if (r.inclusive && !at_line_end(s, to)) {
 		to = next_cluster(s, to);
 	}
-	if (op == 'd' && !r.lines && !r.object && line_start(s, from) != line_start(s, to)) {
+	if (op == 'd' && !r.lines && (!r.object || r.words) && line_start(s, from) != line_start(s, to)) {
 		size_t rest = to;
 		while (rest < s.n && (s.p[rest] == ' ' || s.p[rest] == '\t'))
 			rest++;

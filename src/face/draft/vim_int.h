@@ -7,6 +7,7 @@
 struct reach {
 	size_t from, to; /* from: text objects only; to: where the motion ends */
 	bool lines, inclusive, object;
+	bool words; /* an object of words: its ends are treated as those of a motion */
 };
 
 static inline size_t line_start(struct str s, size_t at)

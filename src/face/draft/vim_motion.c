@@ -73,8 +73,8 @@ static bool skip_class(struct str s, size_t *at, bool big, int class, bool on)
 	return true;
 }
 
-/* stop: a word of one character that the cursor is on is the word */
-static bool word_ends(struct str s, size_t *at, size_t count, bool big, bool stop)
+/* stop: a word of one character that the cursor is on is the word; empty: an empty line is one, too */
+static bool word_ends(struct str s, size_t *at, size_t count, bool big, bool stop, bool empty)
 {
 	for (; count--; stop = false) {
 		int class = class_at(s, *at, big);
@@ -84,9 +84,12 @@ static bool word_ends(struct str s, size_t *at, size_t count, bool big, bool sto
 			if (!skip_class(s, at, big, class, true))
 				return false;
 		} else if (!stop || !class) {
-			while (!class_at(s, *at, big))
+			while (!class_at(s, *at, big)) {
+				if (empty && is_empty_line(s, *at))
+					return true;
 				if (step_on(s, at) == -1)
 					return false;
+			}
 			if (!skip_class(s, at, big, class_at(s, *at, big), true))
 				return false;
 		}
@@ -160,41 +163,46 @@ static size_t chunk_start(struct str s, size_t at, bool big) /* characters of on
  * last one; from blanks on, with those before it. */
 static bool word_object(struct str s, size_t at, bool around, bool big, size_t count, struct reach *ret)
 {
-	size_t from = chunk_start(s, at, big), to = from;
-	bool white_first = !class_at(s, at, big);
+	size_t from = chunk_start(s, at, big), *to = &ret->to; /* also where the cursor is if there is none */
+	bool white_first = !class_at(s, at, big), inclusive = true;
 
-	if (is_empty_line(s, at)) {
-		*ret = (struct reach){ .from = at, .to = at, .object = true };
-		return !around && count < 2;
-	}
+	*ret = (struct reach){ .to = from, .object = true, .words = true };
 	if (white_first == around) {
-		if (!word_ends(s, &to, 1, big, true))
+		if (!word_ends(s, to, 1, big, true, true))
 			return false;
 	} else {
-		(void)words_on(s, &to, 1, big, true);
-		to = cells_previous(s, to);
+		(void)words_on(s, to, 1, big, true);
+		bool next_line = *to == line_start(s, *to);
+		*to -= next_line && *to; /* onto the end of the line before */
+		if (!next_line || *to > line_start(s, *to))
+			*to = cells_previous(s, *to);
 	}
-	for (size_t i = 1, end = line_end(s, to); i < count; i++) {
-		to = next_cluster(s, to);
-		if (to >= end)
+	for (; count > 1; count--) {
+		int stepped = step_on(s, to);
+		if (stepped >= 1 && *to > line_start(s, *to))
+			stepped = step_on(s, to);
+		if (stepped == -1)
 			return false;
-		for (int part = 0; part < (around ? 2 : 1) && to < end; part++) {
-			int class = class_at(s, to, big);
-			if (part && class && !white_first)
-				break; /* no blanks behind it */
-			while (to < end && class_at(s, to, big) == class)
-				to = next_cluster(s, to);
-			if (class && white_first)
-				break; /* its blanks were before it, if any */
+		inclusive = true;
+		if (around == !class_at(s, *to, big)) {
+			if (!word_ends(s, to, 1, big, true, true))
+				return false;
+		} else if (!words_on(s, to, 1, big, true) && count > 2) {
+			return false;
+		} else if (*to > line_start(s, *to)) {
+			*to = cells_previous(s, *to);
+		} else {
+			inclusive = false;
 		}
-		to = cells_previous(s, to);
 	}
-	if (around && !white_first && class_at(s, to, big) && from > line_start(s, from)) {
+	if (around && !white_first && (class_at(s, *to, big) || !inclusive) && from > line_start(s, from)) {
 		size_t before = chunk_start(s, cells_previous(s, from), big);
 		if (!class_at(s, before, big) && before > line_start(s, before))
 			from = before;
 	}
-	*ret = (struct reach){ .from = from, .to = to, .inclusive = true, .object = true };
+	ret->from = MIN(from, *to);
+	ret->to = MAX(from, *to);
+	ret->inclusive = inclusive;
 	return true;
 }
 
@@ -344,7 +352,7 @@ bool vim_motion(struct vim *v, const struct draft *d, struct str m, size_t count
 		bool big = m.p[0] == 'W';
 		if (op == 'c' && class_at(s, at, big)) { /* cw is ce */
 			ret->inclusive = true;
-			(void)word_ends(s, &ret->to, count, big, true);
+			(void)word_ends(s, &ret->to, count, big, true, false);
 		} else {
 			(void)words_on(s, &ret->to, count, big, op != 0);
 		}
@@ -357,7 +365,7 @@ bool vim_motion(struct vim *v, const struct draft *d, struct str m, size_t count
 	case 'e':
 	case 'E':
 		ret->inclusive = true;
-		(void)word_ends(s, &ret->to, count, m.p[0] == 'E', false);
+		(void)word_ends(s, &ret->to, count, m.p[0] == 'E', false, false);
 		if (!visual)
 			ret->to = on_character(s, ret->to);
 		return true;

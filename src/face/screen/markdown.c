@@ -3,6 +3,7 @@
  * text of a list item is gathered in `text` and written when its block ends. */
 #include "face/screen/markdown.h"
 #include <md4c.h>
+#include <stdlib.h>
 #include "face/screen/code.h"
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
@@ -18,8 +19,9 @@ struct markdown {
 	unsigned columns;
 	bool wraps;
 	struct styled *out;
-	struct styled text; /* of the block that is open */
-	unsigned look;
+	struct styled text;  /* of the block that is open */
+	unsigned look;       /* of the spans that are open */
+	unsigned block_look; /* of a heading */
 	struct nested nested[MOST_NESTED];
 	size_t depth;
 	bool begins_item;     /* the next line gets a bullet or a number */
@@ -27,6 +29,7 @@ struct markdown {
 	struct buf language;  /* of a code block */
 	struct buf address;   /* of a link */
 	struct styled *cells; /* of a table, row by row */
+	MD_ALIGN aligns[MOST_TABLE_COLUMNS];
 	size_t cell_count, cell_columns;
 };
 
@@ -89,6 +92,8 @@ static bool fit_widths(const struct markdown *m, unsigned *widths)
 {
 	unsigned all = 1, most = m->columns;
 
+	for (size_t i = 0; i < m->depth; i++) /* as add_margin() has it */
+		most -= MIN(most, m->nested[i].number ? 3u : 2u);
 	memset(widths, 0, m->cell_columns * sizeof *widths);
 	for (size_t i = 0; i < m->cell_count; i++) {
 		unsigned width = cells_width(buf_str(&m->cells[i].text));
@@ -124,9 +129,14 @@ static void add_table_row(struct markdown *m, const struct styled *cells, const 
 			size_t next = s.n, start = from[i];
 			size_t end = start < s.n ? cells_wrap(s, start, widths[i], &next) : start;
 			unsigned width = cells_width((struct str){ s.p + start, end - start });
+			unsigned room = widths[i] - MIN(width, widths[i]);
+			unsigned before = m->aligns[i] == MD_ALIGN_RIGHT    ? room
+					  : m->aligns[i] == MD_ALIGN_CENTER ? room / 2
+									    : 0;
 			styled_add(m->out, LOOK_DIM, i ? STR(" │ ") : STR("│ "));
+			styled_addf(m->out, LOOK_PLAIN, "%*s", (int)before, "");
 			styled_append(m->out, &cells[i], start, end);
-			styled_addf(m->out, LOOK_PLAIN, "%*s", (int)(widths[i] - MIN(width, widths[i])), "");
+			styled_addf(m->out, LOOK_PLAIN, "%*s", (int)(room - before), "");
 			from[i] = next;
 			more = more || next < s.n;
 		}
@@ -144,6 +154,8 @@ static void add_table(struct markdown *m)
 	if (fit_widths(m, widths)) {
 		for (size_t i = 0; i + m->cell_columns <= m->cell_count; i += m->cell_columns) {
 			add_table_row(m, &m->cells[i], widths);
+			if (!i)
+				(void)add_margin(m);
 			for (size_t k = 0; !i && k < m->cell_columns; k++) { /* below the head */
 				styled_add(m->out, LOOK_DIM, k ? STR("┼") : STR("├"));
 				for (unsigned w = 0; w < widths[k] + 2; w++)
@@ -205,7 +217,7 @@ static int on_enter_block(MD_BLOCKTYPE type, void *detail, void *data)
 	}
 	case MD_BLOCK_H:
 		add_blank(m);
-		m->look |= LOOK_BOLD;
+		m->block_look = LOOK_BOLD;
 		break;
 	case MD_BLOCK_CODE: {
 		const MD_BLOCK_CODE_DETAIL *code = detail;
@@ -224,7 +236,11 @@ static int on_enter_block(MD_BLOCKTYPE type, void *detail, void *data)
 			return 1;
 		break;
 	case MD_BLOCK_TH:
-		m->look |= LOOK_BOLD;
+		m->block_look = LOOK_BOLD;
+		/* fall through */
+	case MD_BLOCK_TD:
+		if (m->cell_columns)
+			m->aligns[m->cell_count % m->cell_columns] = ((MD_BLOCK_TD_DETAIL *)detail)->align;
 		break;
 	case MD_BLOCK_P:
 		if (!m->begins_item)
@@ -261,7 +277,7 @@ static int on_leave_block(MD_BLOCKTYPE type, void *detail, void *data)
 		break;
 	case MD_BLOCK_H:
 		add_wrapped(m);
-		m->look &= ~(unsigned)LOOK_BOLD;
+		m->block_look = LOOK_PLAIN;
 		break;
 	case MD_BLOCK_CODE:
 		if (m->language.n) {
@@ -278,7 +294,7 @@ static int on_leave_block(MD_BLOCKTYPE type, void *detail, void *data)
 		break;
 	case MD_BLOCK_TH:
 	case MD_BLOCK_TD:
-		m->look &= ~(unsigned)LOOK_BOLD;
+		m->block_look = LOOK_PLAIN;
 		m->cells = xrealloc(m->cells, (m->cell_count + 1) * sizeof *m->cells);
 		m->cells[m->cell_count++] = m->text;
 		m->text = (struct styled){ 0 };
@@ -346,6 +362,32 @@ static int on_leave_span(MD_SPANTYPE type, void *detail, void *data)
 	return 0;
 }
 
+/* &lt; and the like; one that is not known stays as it is written */
+static void add_entity(struct markdown *m, struct str entity)
+{
+	static const struct {
+		const char *name, *text;
+	} known[] = { { "&amp;", "&" },    { "&lt;", "<" },    { "&gt;", ">" },     { "&quot;", "\"" },
+		      { "&apos;", "'" },   { "&nbsp;", " " },  { "&copy;", "©" },   { "&reg;", "®" },
+		      { "&trade;", "™" },  { "&deg;", "°" },   { "&mdash;", "—" },  { "&ndash;", "–" },
+		      { "&hellip;", "…" }, { "&bull;", "•" },  { "&middot;", "·" }, { "&rarr;", "→" },
+		      { "&larr;", "←" },   { "&times;", "×" }, { "&euro;", "€" },   { "&le;", "≤" },
+		      { "&ge;", "≥" },     { "&ne;", "≠" } };
+	char utf8[4];
+
+	for (size_t i = 0; i < COUNT_OF(known); i++)
+		if (str_is(entity, known[i].name))
+			entity = str_from(known[i].text);
+	if (str_starts(entity, STR("&#"))) {
+		bool hex = entity.n > 2 && (entity.p[2] | 0x20) == 'x';
+		unsigned long cp = strtoul(entity.p + 2 + hex, NULL, hex ? 16 : 10);
+		if (!cp || cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
+			cp = 0xfffd;
+		entity = (struct str){ utf8, utf8_encode((uint32_t)cp, utf8) };
+	}
+	styled_add_foreign(&m->text, m->look | m->block_look, entity, !m->code);
+}
+
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE n, void *data)
 {
 	struct markdown *m = data;
@@ -355,9 +397,11 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE n, void *data)
 	else if (type == MD_TEXT_SOFTBR)
 		styled_add(&m->text, LOOK_PLAIN, STR(" "));
 	else if (type == MD_TEXT_NULLCHAR)
-		styled_add(&m->text, m->look, STR("\xef\xbf\xbd"));
+		styled_add(&m->text, m->look | m->block_look, STR("\xef\xbf\xbd"));
+	else if (type == MD_TEXT_ENTITY)
+		add_entity(m, (struct str){ p, n });
 	else
-		styled_add_foreign(&m->text, m->look, (struct str){ p, n }, !m->code);
+		styled_add_foreign(&m->text, m->look | m->block_look, (struct str){ p, n }, !m->code);
 	return 0;
 }
 

@@ -565,9 +565,12 @@ static void words_key(struct tui *t, struct draft *words, const struct key *key)
 
 	if (key->code == KEY_ENTER && !key->alt && !key->shift && (words->text.n || t->lines))
 		confirm(t);
-	else if (key->code == KEY_ESC)
-		t->asks->in_rule = false, t->asks->in_words = t->lines != NULL;
-	else if (ends && !words->text.n)
+	else if (key->code == KEY_ESC) {
+		if (t->asks->in_rule) /* the rule is no reason */
+			draft_clear(words);
+		t->asks->in_rule = false;
+		t->asks->in_words = t->lines != NULL;
+	} else if (ends && !words->text.n)
 		refuse(t);
 	else if (ends)
 		draft_delete(words, MOVE_RIGHT);

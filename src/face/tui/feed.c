@@ -324,17 +324,24 @@ static void tool_progress(struct tui *t, const struct cadre_event *e)
 static void note_patch(struct tui *t, const struct cadre_event *e)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = 16 << 20, .depth = 64 } };
+	AUTO_ARENA struct arena a = { 0 };
 	const struct json *root;
 	size_t n = 0;
 	const char *frame = cadre_event_frame(e, &n);
 
-	if (!frame || !memmem(frame, n, "\"structuredPatch\":[{", 20) || json_parse(&reader, frame, n, &root, NULL) < 0)
+	if (!frame || !memmem(frame, n, "\"structuredPatch\":[", 19) || json_parse(&reader, frame, n, &root, NULL) < 0)
 		return;
-	const struct json *id = json_get(json_first(json_get(json_get(root, "message"), "content")), "tool_use_id");
-	for (struct tool_run *run = t->tools; run; run = run->next)
-		if (json_str_is(id, run->id))
-			diff_paint(t, json_get(json_get(root, "tool_use_result"), "structuredPatch"), DIFF_COLUMNS,
-				   DIFF_ROWS, &run->patch, &run->added, &run->removed);
+	const struct json *id = json_get(json_first(json_get(json_get(root, "message"), "content")), "tool_use_id"),
+			  *result = json_get(root, "tool_use_result"), *hunks = json_get(result, "structuredPatch");
+	for (struct tool_run *run = t->tools; run; run = run->next) {
+		if (!json_str_is(id, run->id))
+			continue;
+		if (json_first(hunks))
+			diff_paint(t, hunks, DIFF_COLUMNS, DIFF_ROWS, &run->patch, &run->added, &run->removed);
+		bool created = json_str_is(json_get(result, "type"), "create"); /* without hunks */
+		for (struct str rest = json_str(json_get(result, "content"), &a); created && rest.n; run->added++)
+			(void)str_cut(&rest, '\n');
+	}
 }
 
 /* Their results are long and known to the user: one line says enough. */
@@ -369,7 +376,7 @@ static void paint_call(struct tui *t, const struct tool_run *run, bool failed, s
 	styled_add_foreign(s, LOOK_BOLD, str_from(run->name), true);
 	styled_add(s, LOOK_PLAIN, STR(" "));
 	styled_add_foreign(s, LOOK_PLAIN, str_from(run->summary), true);
-	if (run->patch.text.n) {
+	if (run->added || run->removed) {
 		styled_addf(s, LOOK_GREEN, " +%zu", run->added);
 		styled_addf(s, LOOK_RED, " -%zu", run->removed);
 	}
@@ -388,10 +395,13 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 	struct str text = feed_result_text(str_trim(view_event_text(e)));
 	AUTO_STYLED struct styled s = { 0 };
 	bool failed = cadre_event_is_error(e);
-	size_t lines = text.n > 0;
 
 	if (!run)
 		return;
+	bool is_agent = !strcmp(run->name, "Agent") || !strcmp(run->name, "Task");
+	if (is_agent) /* what follows its first line is for the model */
+		text = str_cut(&text, '\n');
+	size_t lines = text.n > 0;
 	for (size_t i = 0; i < text.n; i++)
 		lines += text.p[i] == '\n';
 	bool reads = !failed && !strcmp(run->name, "Read");
@@ -402,7 +412,7 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 	bool searches = !failed && (!strcmp(run->name, "Grep") || !strcmp(run->name, "Glob"));
 	if (!failed && !strcmp(run->name, "TaskCreate"))
 		todo_created(t, text);
-	if (failed || (strcmp(run->name, "Agent") != 0 && strcmp(run->name, "Task") != 0)) {
+	if (failed || !is_agent) {
 		/* the start and the end of an agent have lines of their own */
 		paint_call(t, run, failed, lines, &s);
 		styled_append(&s, &run->patch, 0, run->patch.text.n);

@@ -11,7 +11,7 @@
 #include "face/screen/term.h"
 #include "face/tui/state.h"
 
-enum { KEPT_BYTES = 1 << 20, SHOWN_LINES = 400, MOST_WORDS = 16 };
+enum { KEPT_BYTES = 1 << 20, SHOWN_LINES = 400 };
 
 extern char **environ;
 
@@ -97,18 +97,53 @@ static void job_free(struct tui *t)
 	free(j);
 }
 
+/* A line of a table that is too long: its last cell is wrapped at words below itself. A word that does not fit, such as a path, is
+ * left to the terminal, which breaks it so that it can be copied. */
+static void wrap_line(struct tui *t, struct str line, struct buf *out)
+{
+	unsigned columns = t->region.columns - 1;
+	size_t cell = 0;
+
+	if (cells_width(line) <= columns) {
+		buf_addf(out, STR_FMT "\n", STR_ARG(line));
+		return;
+	}
+	for (size_t i = 1; i < line.n && cells_width((struct str){ line.p, i }) <= columns * 2 / 3; i++)
+		if (line.p[i - 1] == ' ' && line.p[i] != ' ' && (i < 2 || line.p[i - 2] == ' '))
+			cell = i;
+	struct str left = { line.p, cell }, right = str_tail(line, cell);
+	unsigned indent = cells_width(left);
+	for (struct str words = right; words.n;)
+		if (cells_width(str_cut(&words, ' ')) > columns - indent) {
+			buf_addf(out, STR_FMT "\n", STR_ARG(line));
+			return;
+		}
+	for (size_t from = 0, next; from < right.n; from = next) {
+		size_t end = cells_wrap(right, from, columns - indent, &next);
+		if (from)
+			buf_addf(out, "%*s", (int)indent, "");
+		else
+			buf_add(out, left.p, left.n);
+		buf_addf(out, STR_FMT "\n", (int)(end - from), right.p + from);
+	}
+}
+
 /* Tables of our own commands have the first column above the others where the window is narrow. */
 static void say_output(struct tui *t, struct str output, bool shell)
 {
 	AUTO_BUF struct buf safe = { 0 }, lines = { 0 };
 
-	if (shell || t->dumb || t->region.columns >= NARROW_COLUMNS) {
+	if (shell || t->dumb || t->wraps_itself) {
 		feed_foreign(t, LOOK_PLAIN, output);
 		return;
 	}
 	render_text(&safe, output);
 	for (struct str rest = buf_str(&safe); rest.n;) {
-		struct str line = str_trim(str_cut(&rest, '\n'));
+		struct str whole = str_cut(&rest, '\n'), line = str_trim(whole);
+		if (t->region.columns >= NARROW_COLUMNS) {
+			wrap_line(t, whole, &lines);
+			continue;
+		}
 		const char *gap = memmem(line.p, line.n, "  ", 2);
 		struct str left = { line.p, gap ? (size_t)(gap - line.p) : line.n };
 		AUTO_BUF struct buf right = { 0 };
@@ -145,7 +180,8 @@ static void job_end(struct program *p, int status)
 	}
 	say_output(t, (struct str){ shown.p, at }, j->shell);
 	if (at < shown.n || p->cut)
-		feed_say(t, LOOK_DIM, STR("… more output is not shown"));
+		feed_say(t, LOOK_DIM,
+			 t->ascii ? STR("... more output is not shown") : STR("… more output is not shown"));
 	if (j->shell && WIFEXITED(status) && WEXITSTATUS(status)) {
 		AUTO_BUF struct buf b = { 0 };
 		buf_addf(&b, "exit code %d", WEXITSTATUS(status));
@@ -197,16 +233,38 @@ void job_program(struct tui *t, const char *const *argv, job_done_fn *done)
 	job_start(t, argv[0], argv, (struct job){ .done = done });
 }
 
+/* Cuts off the next word: blanks in quotes, and in the parentheses of a rule, are part of it; quotes outside of these are not. */
+static char *next_word(char **rest)
+{
+	char *word = *rest + strspn(*rest, " "), *to = word, *at = word, quote = 0;
+	size_t depth = 0;
+
+	for (; *at && (*at != ' ' || quote || depth); at++) {
+		if (!depth && *at == quote) {
+			quote = 0;
+		} else if (!depth && !quote && char_in(*at, "'\"")) {
+			quote = *at;
+		} else {
+			depth += *at == '(' && !quote;
+			depth -= *at == ')' && depth;
+			*to++ = *at;
+		}
+	}
+	*rest = *at ? at + 1 : at;
+	*to = '\0';
+	return at > word ? word : NULL;
+}
+
 void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done)
 {
-	AUTO_FREE char *all = xmalloc(strlen(words) + more.n + 2);
-	const char *argv[MOST_WORDS + 2] = { "/proc/self/exe" };
-	size_t n = 1;
+	size_t size = strlen(words) + more.n + 2, n = 1;
+	AUTO_FREE char *all = xmalloc(size);
+	AUTO_FREE const char **argv = xcalloc(size / 2 + 2, sizeof *argv);
 
-	snprintf(all, strlen(words) + more.n + 2, "%s " STR_FMT, words, STR_ARG(more));
-	for (char *rest = all, *word; n <= MOST_WORDS && (word = strsep(&rest, " "));)
-		if (*word)
-			argv[n++] = word;
+	snprintf(all, size, "%s " STR_FMT, words, STR_ARG(more));
+	argv[0] = "/proc/self/exe";
+	for (char *rest = all, *word; (word = next_word(&rest));)
+		argv[n++] = word;
 	job_start(t, words, argv, (struct job){ .done = done });
 }
 

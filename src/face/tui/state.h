@@ -88,6 +88,7 @@ struct tui {
 	struct buf note; /* for a moment in the status row */
 	bool history_read;
 	struct map skills;   /* name -> what it does; owned texts */
+	struct map files;    /* of the project, below any directory; as of the last @ */
 	struct map mentions; /* agent-NAME or SERVER:URI behind an @ -> what it is; owned texts */
 	bool unfocused;      /* known during a turn only */
 	bool resizing;       /* the window has changed: no frame is drawn until the region was taken off */
@@ -299,6 +300,7 @@ struct page {
 	struct buf filter;    /* what is searched */
 	bool filtering;       /* letters change the filter; in a list they always do */
 	size_t selected, top;
+	struct page *below; /* the agents, which are shown again when it is closed; NULL: the conversation is */
 	/* PAGE_TEXT, and the preview of a list */
 	struct styled text;
 	size_t *lines; /* starts of its rows at this width */
@@ -332,7 +334,7 @@ void page_open_transcript(struct tui *t, const char *title, const char *path);  
 struct page *page_open_list(struct tui *t, const char *title, page_choose_fn *choose);
 void page_add_item(struct page *p, struct str id, struct str foreign);
 void page_show(struct tui *t, struct page *p); /* takes p; from now on it is what the terminal shows */
-void page_close(struct tui *t);
+void page_close(struct tui *t);               /* the one that is on top */
 void page_choose(struct tui *t, size_t item); /* of a list, which is closed */
 void page_key(struct tui *t, const struct key *key);
 void page_draw(struct tui *t, struct buf *out);
@@ -375,6 +377,7 @@ bool command_slash(struct tui *t, struct str line);   /* true: it was one of our
 void show_pair(struct tui *t, struct buf *out, struct str left, unsigned indent, struct str right);
 void show_context(struct tui *t);
 void show_usage(struct tui *t);
+void show_status(struct tui *t);
 void show_servers(struct tui *t);
 void show_hooks(struct tui *t);
 void show_models(struct tui *t, const char *option); /* see page.option */
@@ -382,7 +385,7 @@ void show_styles(struct tui *t, page_choose_fn *choose);
 page_preview_fn show_theme;                                /* what it looks like */
 bool show_sessions(struct tui *t, page_choose_fn *choose); /* false: there is none; what is chosen: ID PATH */
 void show_read_skills(struct tui *t);                      /* into t->skills */
-void show_read_mentions(struct tui *t);                    /* into t->mentions */
+void show_read_mentions(struct tui *t);                    /* into t->mentions and t->files */
 void show_drop_names(struct map *names);                   /* of one of these two */
 void show_age(struct buf *out, struct str iso);            /* of a time: "3 min ago" */
 void show_past(struct tui *t);                             /* of the session that was continued */

@@ -118,7 +118,8 @@ static void tui_erase(struct tui *t)
 {
 	AUTO_BUF struct buf out = { 0 };
 
-	page_close(t);
+	while (t->page)
+		page_close(t);
 	if (t->lines)
 		plain_end_line(t);
 	if (t->typed.n)
@@ -555,6 +556,7 @@ static void tui_release(struct tui *t)
 	buf_release(&t->attached);
 	show_drop_names(&t->skills);
 	show_drop_names(&t->mentions);
+	show_drop_names(&t->files);
 	free(t->rows);
 	free(t->queue);
 	free(t->remembered);

@@ -12,6 +12,35 @@
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
 
+/* The command or skill that was probably meant: almost its name */
+static const char *name_meant(struct tui *t, struct str name)
+{
+	size_t limit = name.n > 3 ? 2 : 1, i = 0;
+	const struct map_entry *e = NULL;
+	const char *best = NULL;
+
+	while (i < slash_count || (e = map_next(&t->skills, e))) {
+		const char *known = i < slash_count ? slash_table[i++].name : e->key;
+		size_t d = str_distance(name, str_from(known));
+		/* of two that are as near, the one that is as long */
+		if (d < limit || (d == limit && (!best || strlen(known) == name.n))) {
+			best = known;
+			limit = d;
+		}
+	}
+	return best;
+}
+
+static void say_unknown(struct tui *t, struct str name)
+{
+	const char *meant = name_meant(t, name);
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "no command /" STR_FMT "%s%s%s\n", STR_ARG(name), meant ? "; did you mean /" : "; / lists them",
+		 meant ? meant : "", meant ? "?" : "");
+	feed_foreign(t, LOOK_YELLOW, buf_str(&b));
+}
+
 static void run_help(struct tui *t, const struct slash *slash, struct str rest)
 {
 	AUTO_BUF struct buf b = { 0 };
@@ -29,7 +58,7 @@ static void run_help(struct tui *t, const struct slash *slash, struct str rest)
 		show_pair(t, &b, buf_str(&name), 34, str_from(s->help));
 	}
 	if (!b.n)
-		buf_addf(&b, "no command /" STR_FMT "\n", STR_ARG(rest));
+		say_unknown(t, rest);
 	feed_foreign(t, LOOK_PLAIN, buf_str(&b));
 	if (!rest.n)
 		feed_say(
@@ -113,6 +142,17 @@ static void run_rename(struct tui *t, const struct slash *slash, struct str rest
 	tui_note(t, "the session has this title now");
 }
 
+/* A path as people type it: ~ is their home */
+static char *path_typed(struct str path)
+{
+	const char *home = getenv("HOME");
+	bool at_home = home && str_starts(path, STR("~")) && (path.n == 1 || path.p[1] == '/');
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "%s" STR_FMT, at_home ? home : "", STR_ARG(str_tail(path, at_home)));
+	return buf_take(&b, NULL);
+}
+
 void command_show_transcript(struct tui *t)
 {
 	page_open_transcript(t, "Conversation", cadre_session_file(t->session));
@@ -140,10 +180,22 @@ static void write_export(struct tui *t, struct str output, bool ok)
 		close(fd);
 }
 
+/* False: there is no conversation yet, which is said */
+static bool has_past(struct tui *t)
+{
+	bool has = access(cadre_session_file(t->session), F_OK) == 0;
+
+	if (!has)
+		tui_note(t, "there is no conversation yet");
+	return has;
+}
+
 static void run_export(struct tui *t, const struct slash *slash, struct str rest)
 {
+	if (!has_past(t))
+		return;
 	free(t->export_path);
-	t->export_path = rest.n ? xstrndup(rest.p, rest.n) : NULL;
+	t->export_path = rest.n ? path_typed(rest) : NULL;
 	job_cadre(t, "sessions export", str_from(cadre_session_id(t->session)), write_export);
 }
 
@@ -307,6 +359,10 @@ static void run_thinking(struct tui *t, const struct slash *slash, struct str re
 {
 	char why[240] = "";
 
+	if (!str_is(rest, "on") && !str_is(rest, "off") && !str_is(rest, "show") && !str_is(rest, "hide")) {
+		tui_note(t, "/thinking on, off, show or hide");
+		return;
+	}
 	if (str_is(rest, "show") || str_is(rest, "hide"))
 		t->shows_thinking = str_is(rest, "show");
 	else if (cadre_session_set(t->session, "max-thinking-tokens", str_is(rest, "off") ? "0" : NULL, why,
@@ -320,9 +376,12 @@ static void run_thinking(struct tui *t, const struct slash *slash, struct str re
 
 static void run_add_dir(struct tui *t, const struct slash *slash, struct str rest)
 {
-	AUTO_FREE char *wish = xstrndup(rest.p, rest.n), *real = rest.n ? realpath(wish, NULL) : NULL;
+	AUTO_FREE char *wish = path_typed(rest), *real = realpath(wish, NULL);
 
-	command_set(t, "add-dir", real ? real : wish);
+	if (rest.n)
+		command_set(t, "add-dir", real ? real : wish);
+	else
+		tui_note(t, "/add-dir DIR");
 }
 
 /* KEY=VALUE is stored where it can be; KEY alone is explained */
@@ -344,44 +403,19 @@ static void run_shown(struct tui *t, const struct slash *slash, struct str rest)
 	static const struct {
 		const char *name;
 		void (*show)(struct tui *t);
-	} shown[] = { { "context", show_context },
-		      { "usage", show_usage },
-		      { "mcp", show_servers },
-		      { "hooks", show_hooks },
-		      { "transcript", command_show_transcript },
-		      { "vim", input_toggle_vim },
-		      { "keybindings", input_edit_bindings },
-		      { "diff", diff_open },
-		      { "tasks", page_open_agents } };
-	AUTO_BUF struct buf words = { 0 };
+	} shown[] = { { "context", show_context }, { "usage", show_usage },
+		      { "status", show_status },   { "mcp", show_servers },
+		      { "hooks", show_hooks },     { "transcript", command_show_transcript },
+		      { "vim", input_toggle_vim }, { "keybindings", input_edit_bindings },
+		      { "diff", diff_open },       { "tasks", page_open_agents } };
+	size_t i = 0;
 
-	for (size_t i = 0; !rest.n && i < COUNT_OF(shown); i++)
-		if (!strcmp(shown[i].name, slash->name)) {
-			shown[i].show(t);
-			return;
-		}
-	buf_addf(&words, "%s", slash->words ? slash->words : slash->name);
-	job_cadre(t, words.p, rest, NULL);
-}
-
-static void run_status(struct tui *t, const struct slash *slash, struct str rest)
-{
-	AUTO_FREE char *cwd = getcwd(NULL, 0);
-	AUTO_BUF struct buf b = { 0 };
-	static const char *const keys[] = { "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY" };
-	const char *address = getenv("ANTHROPIC_BASE_URL"), *key = "settings or helper";
-
-	for (size_t i = 0; i < COUNT_OF(keys); i++)
-		if (getenv(keys[i]) && *getenv(keys[i])) {
-			key = keys[i];
-			break;
-		}
-	buf_addf(&b, "session  %s\nfile     %s\nmodel    %s\naddress  %s\nkey      %s\nmode     %s\nfolder   %s\n",
-		 cadre_session_id(t->session), cadre_session_file(t->session), cadre_session_model(t->session),
-		 address && *address ? address : "of the provider", key, cadre_session_mode(t->session),
-		 cwd ? cwd : "?");
-	buf_addf(&b, "agents   %zu run\nversion  %s\n", t->agents.running, cadre_version());
-	feed_foreign(t, LOOK_PLAIN, buf_str(&b));
+	while (strcmp(shown[i].name, slash->name) != 0)
+		i++;
+	if (rest.n)
+		job_cadre(t, slash->words, rest, NULL);
+	else
+		shown[i].show(t);
 }
 
 static void run_version(struct tui *t, const struct slash *slash, struct str rest)
@@ -405,7 +439,10 @@ static void run_tell(struct tui *t, const struct slash *slash, struct str rest)
 
 static void run_background(struct tui *t, const struct slash *slash, struct str rest)
 {
-	input_action(t, ACTION_BACKGROUND);
+	if (t->in_turn)
+		input_action(t, ACTION_BACKGROUND);
+	else
+		tui_note(t, "no agent is waited for");
 }
 
 static void run_keys(struct tui *t, const struct slash *slash, struct str rest)
@@ -450,9 +487,7 @@ static void run_btw(struct tui *t, const struct slash *slash, struct str rest)
 
 	if (!rest.n)
 		tui_note(t, slash->args);
-	else if (!t->worked)
-		tui_note(t, "there is no conversation yet");
-	else
+	else if (has_past(t))
 		job_program(t, argv, NULL);
 }
 
@@ -503,7 +538,7 @@ static void run_prompt(struct tui *t, const struct slash *slash, struct str rest
 
 const struct slash slash_table[] = {
 	{ "add-dir", "", "DIR", "one more directory that tools may work in", run_add_dir, NULL },
-	{ "agents", "", "[name]", "the agents that can be used", run_cadre, "agents" },
+	{ "agents", "", "[command]", "the agents that can be used", run_cadre, "agents" },
 	{ "bg", "background\0", "", "agents that are waited for continue in the background", run_background, NULL },
 	{ "btw", "", "QUESTION", "a question aside: answered without tools, and not kept", run_btw, NULL },
 	{ "clear", "new\0reset\0", "[title]", "start a new session", run_clear, NULL },
@@ -549,11 +584,11 @@ const struct slash slash_table[] = {
 	{ "rewind", "checkpoint\0", "", "set files or the conversation back to before a message", run_rewind, NULL },
 	{ "sandbox", "", "", "what the kernel enforces", run_cadre, "sandbox status" },
 	{ "sessions", "", "", "stored sessions", run_cadre, "sessions" },
-	{ "skills", "", "[name]", "skills and commands of the user, the project and plugins", run_cadre, "skills" },
-	{ "status", "", "", "session, model, mode, address", run_status, NULL },
+	{ "skills", "", "[command]", "skills and commands of the user, the project and plugins", run_cadre, "skills" },
+	{ "status", "", "", "session, model, mode, address", run_shown, NULL },
 	{ "statusline", "", "", "your status command, run again", command_statusline, NULL },
 	{ "stop", "", "AGENT", "end an agent and all below it; all: every agent", run_stop, "stop" },
-	{ "tasks", "", "", "all agents of this session (also Ctrl-T)", run_shown, "tasks" },
+	{ "tasks", "", "", "all agents of this session (also Ctrl-T)", run_shown, NULL },
 	{ "team", "", "[command]", "teams and their members", run_cadre, "team" },
 	{ "tell", "", "AGENT TEXT", "a message to an agent or a member of a team", run_tell, NULL },
 	{ "terminal-setup", "", "", "how Shift-Enter makes a new line on this terminal", command_terminal_setup, NULL },
@@ -578,29 +613,9 @@ bool command_is(const struct slash *s, struct str name)
 	return *alias || str_is(name, s->name);
 }
 
-/* The command or skill that was probably meant: almost its name */
-static const char *name_meant(struct tui *t, struct str name)
-{
-	size_t limit = name.n > 3 ? 2 : 1, i = 0;
-	const struct map_entry *e = NULL;
-	const char *best = NULL;
-
-	while (i < slash_count || (e = map_next(&t->skills, e))) {
-		const char *known = i < slash_count ? slash_table[i++].name : e->key;
-		size_t d = str_distance(name, str_from(known));
-		/* of two that are as near, the one that is as long */
-		if (d < limit || (d == limit && (!best || strlen(known) == name.n))) {
-			best = known;
-			limit = d;
-		}
-	}
-	return best;
-}
-
 bool command_slash(struct tui *t, struct str line)
 {
 	struct str rest = line, name = str_cut(&rest, ' ');
-	AUTO_BUF struct buf b = { 0 };
 
 	name = (struct str){ name.p + 1, name.n - 1 };
 	rest = rest.p ? str_trim(rest) : STR("");
@@ -610,7 +625,10 @@ bool command_slash(struct tui *t, struct str line)
 			continue;
 		if (s->run != run_prompt)
 			feed_prompt(t, line);
-		s->run(t, s, rest);
+		if (rest.n && !s->args[0])
+			feed_foreign(t, LOOK_YELLOW, STR("this command takes no arguments\n"));
+		else
+			s->run(t, s, rest);
 		return true;
 	}
 	if (memchr(name.p, '/', name.n) || memchr(name.p, '\n', name.n))
@@ -619,9 +637,6 @@ bool command_slash(struct tui *t, struct str line)
 	if (map_get(&t->skills, name))
 		return false;
 	feed_prompt(t, line);
-	const char *meant = name_meant(t, name);
-	buf_addf(&b, "no command /" STR_FMT "%s%s%s\n", STR_ARG(name), meant ? "; did you mean /" : "; / lists them",
-		 meant ? meant : "", meant ? "?" : "");
-	feed_foreign(t, LOOK_YELLOW, buf_str(&b));
+	say_unknown(t, name);
 	return true;
 }

@@ -6,7 +6,7 @@
 #include "face/tui/state.h"
 #include "face/cli/view.h"
 
-enum { MENU_ROWS = 8, MENU_LINES = 20, MOST_ITEMS = 2000 };
+enum { MENU_ROWS = 8, MENU_LINES = 20, MOST_ITEMS = 2000, MOST_FOUND = 50 };
 
 struct item {
 	char *text, *help; /* text: as it is put in; help: harmless, may be "" */
@@ -106,10 +106,20 @@ static void add_members(const struct tui *t, struct menu *m, struct str typed)
 	sort_from(m, 0);
 }
 
+/* A name with blanks is put in quotes; those of a directory stay open for what follows. */
+static void add_path(struct menu *m, struct str path, bool is_dir)
+{
+	AUTO_BUF struct buf text = { 0 };
+	bool quoted = memchr(path.p, ' ', path.n);
+
+	buf_addf(&text, "@%s" STR_FMT "%s", quoted ? "\"" : "", STR_ARG(path), is_dir ? "/" : quoted ? "\"" : "");
+	menu_add(m, buf_str(&text), "");
+}
+
 /* Entries of the directory that is typed so far */
 static void add_files(struct menu *m, struct str typed)
 {
-	AUTO_BUF struct buf dir = { 0 }, text = { 0 };
+	AUTO_BUF struct buf dir = { 0 }, path = { 0 };
 	size_t base = typed.n, first = m->count;
 
 	while (base && typed.p[base - 1] != '/')
@@ -123,13 +133,60 @@ static void add_files(struct menu *m, struct str typed)
 		    !strcmp(e->d_name, "..") || !fits(name, e->d_name))
 			continue;
 		bool is_dir = fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
-		buf_clear(&text);
-		buf_addf(&text, "@" STR_FMT "%s%s", (int)base, typed.p, e->d_name, is_dir ? "/" : "");
-		menu_add(m, buf_str(&text), "");
+		buf_clear(&path);
+		buf_addf(&path, STR_FMT "%s", (int)base, typed.p, e->d_name);
+		add_path(m, buf_str(&path), is_dir);
 	}
 	if (d)
 		closedir(d);
 	sort_from(m, first);
+}
+
+/* How well a path fits what is typed; the least is the best. UINT32_MAX: not at all */
+static unsigned path_rank(struct str typed, struct str path)
+{
+	const char *slash = memrchr(path.p, '/', path.n);
+	struct str name = slash ? str_tail(path, (size_t)(slash + 1 - path.p)) : path;
+	unsigned how = name.n >= typed.n && !strncasecmp(name.p, typed.p, typed.n) ? 0
+		       : page_has_text(name, typed)                                ? 1
+		       : page_has_text(path, typed)                                ? 2
+		       : fits(typed, path.p)                                       ? 3
+										   : 4;
+
+	return how == 4 ? UINT32_MAX : how << 16 | (unsigned)MIN(path.n, (size_t)0xffff);
+}
+
+struct found_path {
+	unsigned rank;
+	const char *path;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct found_path *x = a, *y = b;
+
+	return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : strcmp(x->path, y->path);
+}
+
+/* Files of the project in whatever directory they are, the best ones; those of the directory that is typed stand there already. */
+static void add_found(struct tui *t, struct menu *m, struct str typed)
+{
+	struct found_path *found = NULL;
+	size_t count = 0, cap = 0;
+
+	for (const struct map_entry *e = map_next(&t->files, NULL); e && typed.n; e = map_next(&t->files, e)) {
+		struct str path = str_from(e->key);
+		const char *slash = memrchr(path.p, '/', path.n);
+		bool listed = !slash || (str_starts(path, typed) && !memchr(path.p + typed.n, '/', path.n - typed.n));
+		unsigned rank = listed ? UINT32_MAX : path_rank(typed, path);
+		if (rank != UINT32_MAX)
+			*xpush(found, count, cap) = (struct found_path){ rank, e->key };
+	}
+	if (count)
+		qsort(found, count, sizeof *found, by_rank);
+	for (size_t i = 0; i < count && i < MOST_FOUND; i++)
+		add_path(m, str_from(found[i].path), false);
+	free(found);
 }
 
 /* Agents and resources of servers, behind the files */
@@ -137,8 +194,6 @@ static void add_mentions(struct tui *t, struct menu *m, struct str typed)
 {
 	size_t files = m->count;
 
-	if (!typed.n || !t->mentions.count)
-		show_read_mentions(t);
 	for (const struct map_entry *e = map_next(&t->mentions, NULL); e; e = map_next(&t->mentions, e)) {
 		AUTO_BUF struct buf text = { 0 };
 		buf_addf(&text, "@%s", e->key);
@@ -169,14 +224,22 @@ static void menu_build(struct tui *t)
 	menu_close(t);
 	while (at && text.p[at - 1] != ' ' && text.p[at - 1] != '\n')
 		at--;
+	for (size_t i = cursor; i >= 2 && text.p[i - 1] != '\n'; i--) /* a name in quotes that is not closed */
+		if (text.p[i - 1] == '"') {
+			at = text.p[i - 2] == '@' ? i - 2 : at;
+			break;
+		}
 	struct str word = { text.p + at, cursor - at };
 	if (at == 0 && str_starts(word, STR("/"))) {
 		add_commands(t, menu_new(t, MENU_SLASH, 0), (struct str){ word.p + 1, word.n - 1 });
 	} else if (str_starts(word, STR("@"))) {
 		struct menu *m = menu_new(t, MENU_FILES, at);
-		struct str typed = { word.p + 1, word.n - 1 };
+		struct str typed = str_tail(word, str_starts(word, STR("@\"")) ? 2 : 1);
+		if (!typed.n || !t->mentions.count)
+			show_read_mentions(t);
 		add_members(t, m, typed);
 		add_files(m, typed);
+		add_found(t, m, typed);
 		add_mentions(t, m, typed);
 	}
 	if (t->menu && !t->menu->count)
@@ -207,6 +270,14 @@ static void menu_accept(struct tui *t)
 		menu_update(t);
 }
 
+/* A name that gets quotes begins with what is typed without them, too. */
+static bool begins_with(const char *text, struct str typed)
+{
+	bool adds_quote = !strncmp(text, "@\"", 2) && !str_starts(typed, STR("@\""));
+
+	return adds_quote ? str_starts(str_from(text + 2), str_tail(typed, 1)) : str_starts(str_from(text), typed);
+}
+
 bool menu_complete(struct tui *t)
 {
 	AUTO_BUF struct buf lines = { 0 };
@@ -218,7 +289,7 @@ bool menu_complete(struct tui *t)
 	struct str typed = { t->draft.text.p + m->from, t->draft.cursor - m->from };
 	size_t starting = 0;
 	for (size_t i = 0; i < m->count; i++) /* those that begin so come first, and count alone */
-		if (str_starts(str_from(m->items[i].text), typed)) {
+		if (begins_with(m->items[i].text, typed)) {
 			struct item one = m->items[i];
 			m->items[i] = m->items[starting];
 			m->items[starting++] = one;
@@ -253,6 +324,10 @@ bool menu_key(struct tui *t, const struct key *key)
 	bool down = key->code == KEY_DOWN || (key->code == KEY_CTRL && (key->letter == 'n' || key->letter == 'r'));
 	bool up = key->code == KEY_UP || (key->code == KEY_CTRL && key->letter == 'p');
 
+	if (key->code == KEY_ESC && m->kind == MENU_HISTORY && m->count) {
+		menu_accept(t);
+		return true;
+	}
 	if (key->code == KEY_ESC || (key->code == KEY_CTRL && key->letter == 'c')) {
 		menu_close(t);
 		return true;

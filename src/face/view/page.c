@@ -21,13 +21,20 @@ void page_show(struct tui *t, struct page *p)
 
 struct page *page_open(struct tui *t, enum page_kind kind, const char *title)
 {
-	page_close(t);
-	menu_close(t);
+	bool of_agent = kind == PAGE_TEXT && t->page && t->page->kind == PAGE_AGENTS;
 	struct page *p = xcalloc(1, sizeof *p);
+
+	p->below = of_agent ? TAKE(t->page) : NULL;
+	while (t->page)
+		page_close(t);
+	menu_close(t);
 	p->kind = kind;
 	p->title = render_copy(str_from(title));
 	p->screen.colour = t->region.colour;
-	page_show(t, p);
+	if (of_agent)
+		t->page = p;
+	else
+		page_show(t, p);
 	return p;
 }
 
@@ -39,6 +46,11 @@ void page_close(struct tui *t)
 	if (!p)
 		return;
 	bool moved = p->resized && t->region.cuts; /* such a terminal may have cut the row that the cursor was in */
+	struct page *below = p->below;
+	if (below) {
+		below->resized = below->resized || p->resized;
+		below->screen.columns = 0;
+	}
 	for (size_t i = 0; i < p->count; i++) {
 		free(p->items[i].id);
 		free(p->items[i].text);
@@ -55,10 +67,11 @@ void page_close(struct tui *t)
 	free(p->rows);
 	region_release(&p->screen);
 	free(p);
+	t->page = below;
 	buf_addstr(&out, "\033[?1049l");
-	if (moved)
+	if (moved && !below)
 		region_keep(&t->region, &out);
-	if (!t->lines)
+	if (!t->lines && !below)
 		cadre_write(t->out, out.p, out.n);
 	tui_changed(t);
 }

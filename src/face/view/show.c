@@ -204,7 +204,7 @@ void show_servers(struct tui *t)
 		styled_add_foreign(&s, LOOK_BOLD, json_str(json_get(m, "name"), &a), true);
 		styled_addf(&s, LOOK_PLAIN, "  %s", json_cstr(status, &a));
 		if (json_is(tools, JSON_ARRAY))
-			styled_addf(&s, LOOK_DIM, ", %zu tools", (size_t)tools->count);
+			styled_addf(&s, LOOK_DIM, ", %zu tool%s", (size_t)tools->count, tools->count == 1 ? "" : "s");
 		if (info) {
 			styled_add(&s, LOOK_DIM, STR("  "));
 			styled_add_foreign(&s, LOOK_DIM, json_str(info, &a), true);
@@ -290,15 +290,19 @@ void show_drop_names(struct map *names)
 	*names = (struct map){ 0 };
 }
 
-/* What a prompt names behind an @ besides files: agents, resources of servers */
+/* What a prompt names behind an @: files of the project, agents, resources of servers */
 void show_read_mentions(struct tui *t)
 {
-	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = 16 << 20, .depth = 16 } };
 	AUTO_ARENA struct arena a = { 0 };
 	const struct json *root = show_request(t, &reader, "{\"subtype\":\"list_mentions\"}"),
-			  *agents = json_get(root, "agents"), *resources = json_get(root, "resources");
+			  *agents = json_get(root, "agents"), *resources = json_get(root, "resources"),
+			  *files = json_get(root, "files");
 
 	show_drop_names(&t->mentions);
+	show_drop_names(&t->files);
+	for (const struct json *f = json_items(files); f; f = json_next(files, f))
+		free(map_set(&t->files, json_str(f, &a), xstrdup("")));
 	for (const struct json *k = json_items(agents); k; k = json_next(agents, k)) {
 		AUTO_BUF struct buf name = { 0 };
 		const char *help = json_cstr(json_get(k, "description"), &a);
@@ -402,6 +406,28 @@ static const struct json *show_command(struct tui *t, struct json_reader *reader
 	}
 	const char *json = cadre_report_json(*ret, &n);
 	return json_parse(reader, json, n, &root, NULL) == 0 ? root : NULL;
+}
+
+/* Address and credential as `cadre models show` finds them for the session's model */
+void show_status(struct tui *t)
+{
+	const char *const words[] = { "models", "show", cadre_session_model(t->session) };
+	AUTO_FREE char *cwd = getcwd(NULL, 0);
+	AUTO_BUF struct buf b = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct cadre_report *report = NULL;
+	const struct json *model = show_command(t, &reader, &report, words, COUNT_OF(words));
+	static const char *const names[] = { "provider", "address", "credential" };
+
+	buf_addf(&b, "session     %s\nfile        %s\nmodel       %s\n", cadre_session_id(t->session),
+		 cadre_session_file(t->session), cadre_session_model(t->session));
+	for (size_t i = 0; i < COUNT_OF(names) && model; i++)
+		buf_addf(&b, "%-11s " STR_FMT "\n", names[i], STR_ARG(json_str(json_get(model, names[i]), &a)));
+	buf_addf(&b, "mode        %s\nfolder      %s\nagents      %zu run\nversion     %s\n",
+		 cadre_session_mode(t->session), cwd ? cwd : "?", t->agents.running, cadre_version());
+	feed_foreign(t, LOOK_PLAIN, buf_str(&b));
+	cadre_report_free(report);
 }
 
 void show_age(struct buf *out, struct str iso)

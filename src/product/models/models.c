@@ -369,7 +369,7 @@ static int models_show(struct cadre_call *call)
 	show_row(&l, "model", id);
 	show_row(&l, "provider", place->name);
 	show_row(&l, "sent", http && place->model_name ? place->model_name(http, sent, &a) : sent);
-	show_row(&l, "address", http ? http->base[0] ? http->base : "of the region" : NULL);
+	show_row(&l, "address", http ? http->base[0] ? http->shown : "of the region" : NULL);
 	show_row(&l, "wire", place->wire ? place->wire->name : NULL);
 	show_row(&l, "credential", models_credential(sv, place, &a));
 	struct model_info m = model_find(places, id);

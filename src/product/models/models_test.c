@@ -157,12 +157,13 @@ static const char *refused_advice(const struct model_trial *t, const char *addre
 			    p->key_header ? p->key_header : "authorization");
 }
 
-/* A chat server without the /v1 of its address answers 404. */
+/* A server of chat completions or responses without the /v1 of its address answers 404. */
 static bool is_wrong_path(const struct model_trial *t, const char *address)
 {
 	size_t n = strlen(address);
 
-	return t->call.failure.kind == FAIL_STATUS && t->call.failure.status == 404 && t->place->wire == &wire_chat &&
+	return t->call.failure.kind == FAIL_STATUS && t->call.failure.status == 404 &&
+	       (t->place->wire == &wire_chat || t->place->wire == &wire_responses) &&
 	       (n < 3 || strcmp(address + n - 3, "/v1") != 0);
 }
 
@@ -374,7 +375,7 @@ static int test_model(struct cadre_call *call, const char *name, struct json_out
 	t.sent = place_sent_name(places, t.id, &a);
 	if (endpoints_find(&sv->endpoints, t.id, &endpoint, call->err) < 0)
 		return -(int)call->err->kind;
-	const char *address = t.place->wire ? CONTAINER_OF(endpoint, struct http_endpoint, endpoint)->base : "";
+	const char *address = t.place->wire ? CONTAINER_OF(endpoint, struct http_endpoint, endpoint)->shown : "";
 	json_putf(w, "{model:'%s', provider:'%s', address:'%s', requests:[", t.id, t.place->name, address);
 	struct model_quirks *quirks =
 		t.place->wire ? http_endpoint_quirks(CONTAINER_OF(endpoint, struct http_endpoint, endpoint), t.sent)
@@ -387,13 +388,14 @@ static int test_model(struct cadre_call *call, const char *name, struct json_out
 	if (is_wrong_path(&t, address)) {
 		struct http_endpoint *p = CONTAINER_OF(endpoint, struct http_endpoint, endpoint);
 		struct failure first = t.call.failure;
+		const char *base = p->base;
 
-		p->base = arena_printf(&p->arena, "%s/v1", address);
+		p->base = arena_printf(&p->arena, "%s/v1", base);
 		trial_ask(&t, endpoint);
 		if (!t.call.failure.kind || t.call.failure.status != 404)
-			t.answers_at = arena_strdup(&a, p->base);
+			t.answers_at = arena_printf(&a, "%s/v1", address);
 		t.call.failure = first;
-		p->base = address;
+		p->base = base;
 	}
 	const char *what = args_has(&call->args, "all") ? t.id : "text";
 	if (trial_report(&t, call->report, w, what, address, false) && args_has(&call->args, "tools"))

@@ -13,8 +13,9 @@
 #include "agents/agent/skill_use.h"
 #include "mcp/client/pool.h"
 #include "agents/subagent/subagent.h"
+#include "tools/search/walk.h"
 
-enum { MOST_NAMES = 1000, MOST_BYTES = 400 * 1024 };
+enum { MOST_NAMES = 1000, MOST_BYTES = 400 * 1024, MOST_FILES = 10000, FILES_MS = 100 };
 
 #define PUNCTUATION ".,;:!?)'\""
 
@@ -305,4 +306,40 @@ int session_add_mentions(struct cadre_session *s, struct err *err)
 			agent_touch(&s->tree.main, m->list[i].call);
 	session_drop_mentions(s);
 	return status;
+}
+
+struct file_list {
+	struct json_out *out;
+	size_t above; /* bytes of the working directory and a slash */
+	size_t count;
+};
+
+static bool on_file(void *data, unsigned worker, struct str path)
+{
+	struct file_list *list = data;
+
+	json_put_str(list->out, str_tail(path, list->above));
+	return ++list->count < MOST_FILES;
+}
+
+/* Those that a search would look at, as far as they are found at once: a key waits for them. */
+void session_put_files(struct cadre_session *s, struct json_out *w)
+{
+	const struct tool_env *env = &s->tree.main.env;
+	struct hidden_files *denied = hidden_files_find_at(env, env->cwd, NULL);
+	struct file_list list = { .out = w, .above = strlen(env->cwd) + 1 };
+	struct err ignored = { 0 };
+
+	json_kopen(w, "files", '[');
+	(void)walk_run(&(struct walk_options){ .root = env->cwd,
+					       .denied = denied,
+					       .home = tool_env_get(env, "HOME"),
+					       .config_home = tool_env_get(env, "XDG_CONFIG_HOME"),
+					       .threads = 1,
+					       .limit_ms = FILES_MS,
+					       .visit = on_file,
+					       .data = &list },
+		       &ignored);
+	json_close(w);
+	hidden_files_free(denied);
 }

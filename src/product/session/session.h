@@ -141,6 +141,9 @@ extern const char style_explanatory_text[], style_learning_text[], style_proacti
 
 /* Sets s->style_name and tree.style. An unknown name is noted, and the default style is used. */
 void session_find_style(struct cadre_session *s);
+void session_put_files(struct cadre_session *s,
+		       struct json_out *w); /* "files":[...] of the working directory, for suggestions */
+bool session_has_style(const struct cadre_session *s, struct str name); /* also "default" */
 /* "output_style" and "available_output_styles" */
 void session_put_styles(struct json_out *w, const struct cadre_session *s);
 

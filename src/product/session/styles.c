@@ -150,6 +150,25 @@ static const struct catalog_entry *next_style(const struct catalog *c, const str
 	return next;
 }
 
+static const struct catalog_entry *style_named(const struct catalog *c, const char *name)
+{
+	const struct catalog_entry *e = next_style(c, NULL);
+
+	while (e && strcasecmp(e->name, name) != 0)
+		e = next_style(c, e);
+	return e;
+}
+
+bool session_has_style(const struct cadre_session *s, struct str name)
+{
+	struct catalog *styles = open_styles(s);
+	AUTO_FREE char *wanted = xstrndup(name.p, name.n);
+	bool found = !strcasecmp(wanted, "default") || style_named(styles, wanted);
+
+	catalog_free(styles);
+	return found;
+}
+
 void session_find_style(struct cadre_session *s)
 {
 	const char *name = json_cstr(settings_get(s->tree.policy->settings, "outputStyle", NULL), &s->arena);
@@ -159,9 +178,7 @@ void session_find_style(struct cadre_session *s)
 	if (!name || !name[0] || !strcasecmp(name, "default"))
 		return;
 	struct catalog *styles = open_styles(s);
-	const struct catalog_entry *e = next_style(styles, NULL);
-	while (e && strcasecmp(e->name, name) != 0)
-		e = next_style(styles, e);
+	const struct catalog_entry *e = style_named(styles, name);
 	if (e) {
 		const struct style_definition *d = (const struct style_definition *)e->item;
 		s->style_name = arena_strdup(&s->arena, d->name);

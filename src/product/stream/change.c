@@ -8,6 +8,7 @@
 #include "defs/policy/sources.h"
 #include "product/session/session.h"
 #include "lib/io/file.h"
+#include "config/settings/settings_key.h"
 #include "config/settings/settings_store.h"
 #include "core/model/catalog.h"
 #include "agents/agent/hooks.h"
@@ -135,12 +136,23 @@ static int store_setting(const struct wire_request *r, struct json_member m, str
 	const struct json *source = json_get(r->body, "source");
 	struct str key = json_str(m.key, r->arena);
 	const struct settings_spec *spec = settings_source(r->wire->session->tree.policy->settings);
+	AUTO_BUF struct buf expected = { 0 };
 	size_t i = 0;
 
 	while (i < COUNT_OF(storable) && !(json_str_is(source, storable[i].source) && str_is(key, storable[i].key)))
 		i++;
 	if (i == COUNT_OF(storable) || !json_is(m.value, JSON_STRING))
-		return err_set(err, ERR_USAGE, "'" STR_FMT "' cannot be stored in this file", STR_ARG(key));
+		return err_set(err, ERR_USAGE, "'" STR_FMT "' cannot be stored by a session: edit settings.json",
+			       STR_ARG(key));
+	const struct setting_key *setting = setting_find(key);
+	struct str value = json_str(m.value, r->arena);
+	if (setting_misfit(setting, m.value, NULL)) {
+		setting_expected(&expected, setting);
+		return err_set(err, ERR_USAGE, STR_FMT ": expected %s, not '" STR_FMT "'", STR_ARG(key), expected.p,
+			       STR_ARG(value));
+	}
+	if (str_is(key, "outputStyle") && !session_has_style(r->wire->session, value))
+		return err_set(err, ERR_NOT_FOUND, "there is no output style '" STR_FMT "'", STR_ARG(value));
 	if (spec->bare || !(spec->sources & storable[i].needs))
 		return err_set(err, ERR_DENIED, "the session does not read this file");
 	const char *file = storable[i].needs == SETTINGS_USER ? path_join(r->arena, spec->config_dir, "settings.json")

@@ -55,6 +55,7 @@ int wire_list_mentions(struct wire_request *r, struct err *err)
 	const struct mcp_selection *set = r->wire->session->tree.main.servers;
 
 	wire_put_agents(&r->out, &r->wire->session->tree);
+	session_put_files(r->wire->session, &r->out);
 	json_kopen(&r->out, "resources", '[');
 	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
 		struct mcp_lease *lease = mcp_selection_at(set, i);

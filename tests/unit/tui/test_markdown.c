@@ -30,6 +30,11 @@ TEST(blocks_become_lines)
 		  "│     │ eleven twelve                                        │\n" },
 		{ 20, "| key | value |\n|---|---|\n| one | a long cell of it |",
 		  "key: one\nvalue: a long cell\nof it\n" },
+		{ 80, "| l | right | mid |\n|:--|--:|:-:|\n| a | 12 | m |",
+		  "│ l   │ right │ mid │\n├─────┼───────┼─────┤\n│ a   │    12 │  m  │\n" },
+		{ 80, "> | a | b |\n> |---|---|\n> | 1 | 2 |", "▎ │ a   │ b   │\n▎ ├─────┼─────┤\n▎ │ 1   │ 2   │\n" },
+		{ 80, "a &amp; b &lt; c &#65;&#x42; &rarr; &nosuch; &#0; &#27;[2J &#xd800; `&amp;`",
+		  "a & b < c AB → &nosuch; \xef\xbf\xbd \\x1b[2J \xef\xbf\xbd &amp;\n" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -37,6 +42,16 @@ TEST(blocks_become_lines)
 		markdown_render(str_from(cases[i].text), cases[i].columns, true, &out);
 		CHECK_STR(buf_str(&out.text), cases[i].lines);
 	}
+}
+
+TEST(a_heading_stays_bold_behind_what_is_bold_in_it)
+{
+	AUTO_STYLED struct styled out = { 0 };
+
+	markdown_render(STR("## A **part** of it\n\nno **more** of it"), 80, true, &out);
+	CHECK_STR(buf_str(&out.text), "A part of it\n\nno more of it\n");
+	CHECK(out.looks.p[11] & LOOK_BOLD);
+	CHECK(!(out.looks.p[out.text.n - 2] & LOOK_BOLD));
 }
 
 TEST(prose_is_left_to_the_terminal_if_wanted_and_tables_are_fitted)
@@ -150,7 +165,8 @@ TEST(no_byte_of_a_sequence_comes_out)
 
 int test_markdown(void)
 {
-	return RUN_TESTS(T(blocks_become_lines), T(prose_is_left_to_the_terminal_if_wanted_and_tables_are_fitted),
+	return RUN_TESTS(T(blocks_become_lines), T(a_heading_stays_bold_behind_what_is_bold_in_it),
+			 T(prose_is_left_to_the_terminal_if_wanted_and_tables_are_fitted),
 			 T(an_address_that_a_terminal_may_open_is_a_link), T(a_theme_decides_what_the_colours_are),
 			 T(looks_are_those_of_the_spans),
 			 T(a_growing_text_is_complete_up_to_a_blank_line_outside_of_code),
