@@ -97,7 +97,7 @@ void agent_tree_use_policy(struct agent_tree *t)
 		.agent_usd = settings_double(p->settings, "subagents.maxBudgetUsd", 0),
 		.agent_tokens = settings_i64(p->settings, "subagents.maxTokens", 0),
 	};
-	t->slots.cap = t->limits.alive;
+	slot_pool_set_cap(&t->slots, t->limits.alive);
 	t->switches.trusted = p->trusted;
 	struct catalog *const found[] = { t->services->registry, t->skills.registry };
 	for (size_t i = 0; i < COUNT_OF(found) && p->trusted; i++)
