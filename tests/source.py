@@ -61,6 +61,15 @@ def no_comment_is_a_banner():
     assert not bad.stdout, bad.stdout[:2000]
 
 
+def no_header_is_included_twice():
+    listed = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    twice = []
+    for name in listed.stdout.split():
+        headers = re.findall(r"^#include (\S+)", (ROOT / name).read_text(), re.M)
+        twice += [f"{name}: {header}" for header in set(headers) if headers.count(header) > 1]
+    assert not twice, "\n".join(twice)
+
+
 def every_test_is_registered():
     """A test that no meson.build names would never be run."""
     registered = {test["name"] for test in json.loads(pathlib.Path(sys.argv[2]).read_text())}
@@ -106,7 +115,7 @@ def variables_that_settings_may_set_are_not_read_from_the_process():
 
 
 SUITES = {"rooms": [every_include_is_allowed_by_the_table_of_rooms, a_forbidden_include_fails],
-          "form": [the_source_is_formatted, no_comment_is_a_banner, every_test_is_registered, the_runner_counts_cases_and_every_bad_end,
+          "form": [the_source_is_formatted, no_comment_is_a_banner, no_header_is_included_twice, every_test_is_registered, the_runner_counts_cases_and_every_bad_end,
                    variables_that_settings_may_set_are_not_read_from_the_process]}
 
 
