@@ -128,7 +128,8 @@ def settings_that_change_again_and_again_do_not_grow_our_memory(lab):
 
     def change(i):
         with open(os.path.join(lab.work, ".claude", "settings.json"), "w") as f:
-            json.dump({"env": {"ROUND": str(i), **{"V%d" % n: "x" * 1000 for n in range(900)}}}, f)
+            json.dump({"env": {"ROUND": str(i), **{"V%d" % n: "x" * 1000 for n in range(900)}},
+                       "claudeMdExcludes": ["/%d%s" % (n, "x" * 1000) for n in range(900)]}, f)
 
     change(0)
     lab.env["ASAN_OPTIONS"] = lab.env.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
