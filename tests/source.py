@@ -61,6 +61,15 @@ def no_comment_is_a_banner():
     assert not bad.stdout, bad.stdout[:2000]
 
 
+def no_header_is_included_twice():
+    listed = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    twice = []
+    for name in listed.stdout.split():
+        headers = re.findall(r"^#include (\S+)", (ROOT / name).read_text(), re.M)
+        twice += [f"{name}: {header}" for header in set(headers) if headers.count(header) > 1]
+    assert not twice, "\n".join(twice)
+
+
 def every_test_is_registered():
     """A test that no meson.build names would never be run."""
     registered = {test["name"] for test in json.loads(pathlib.Path(sys.argv[2]).read_text())}
@@ -72,6 +81,21 @@ def every_test_is_registered():
         "fuzz": [p.name for p in ROOT.glob("fuzz/corpus/*")] + [p.stem[len("fuzz_"):] for p in ROOT.glob("fuzz/fuzz_*.c")],
     }.items() for name in names}
     assert len(found) > 100 and found <= registered, f"not registered: {sorted(found - registered)}"
+
+
+def every_test_that_a_table_names_exists():
+    """`unit/ROOM CASE`, `program/NAME CASE` and `scenario/FOLDER/NAME`"""
+    sources = {f"unit/{p.name}": "".join(map(pathlib.Path.read_text, p.glob("*.c"))) for p in ROOT.glob("tests/unit/*") if p.is_dir()}
+    sources.update({f"program/{p.stem[len('test_'):]}": p.read_text() for p in ROOT.glob("tests/program/test_*.py")})
+    gone = []
+    for page in ("tests/mutations.md", "tests/hostile/README.md"):
+        text = (ROOT / page).read_text()
+        found = re.findall(r"`((?:unit|program)/\w+) (\w+)`", text)
+        scenarios = re.findall(r"`scenario/(\S+/\S+)`", text)
+        assert found and scenarios, page
+        gone += [f"{page}: {test} {case}" for test, case in found if not re.search(rf"(TEST\(|^def ){case}\b", sources.get(test, ""), re.M)]
+        gone += [f"{page}: scenario/{name}" for name in scenarios if not (ROOT / "tests" / "scenarios" / f"{name}.test").exists()]
+    assert not gone, "\n".join(gone)
 
 
 def the_runner_counts_cases_and_every_bad_end():
@@ -106,7 +130,7 @@ def variables_that_settings_may_set_are_not_read_from_the_process():
 
 
 SUITES = {"rooms": [every_include_is_allowed_by_the_table_of_rooms, a_forbidden_include_fails],
-          "form": [the_source_is_formatted, no_comment_is_a_banner, every_test_is_registered, the_runner_counts_cases_and_every_bad_end,
+          "form": [the_source_is_formatted, no_comment_is_a_banner, no_header_is_included_twice, every_test_is_registered, every_test_that_a_table_names_exists, the_runner_counts_cases_and_every_bad_end,
                    variables_that_settings_may_set_are_not_read_from_the_process]}
 
 

@@ -302,6 +302,20 @@ def vertex_takes_a_service_account_and_a_user(lab):
     assert forms[1] == {"grant_type": "refresh_token", "client_id": "id", "client_secret": "s", "refresh_token": "r"}, forms[1]
 
 
+def vertex_renews_a_login_by_the_command_of_the_settings(lab):
+    model = lab.model("rule\n  text yes")
+    kept = []
+    pinned(lab, "CLAUDE_CODE_USE_VERTEX", ANTHROPIC_VERTEX_PROJECT_ID="proj", CLOUD_ML_REGION="eu")
+    tokens = Mock(lambda n, r: (200, {}, json.dumps({"access_token": "renewed", "expires_in": 3600, "token_type": "Bearer"})))
+    path, stored = os.path.join(lab.folder, "account.json"), os.path.join(lab.folder, "stored.json")
+    with open(stored, "w", encoding="utf-8") as f:
+        json.dump({"type": "authorized_user", "client_id": "id", "client_secret": "s", "refresh_token": "r",
+                   "token_uri": tokens.url + "/token"}, f)
+    lab.env.update(ANTHROPIC_VERTEX_BASE_URL=front(model.url, kept).url + "/v1", GOOGLE_APPLICATION_CREDENTIALS=path)
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "--settings", json.dumps({"gcpAuthRefresh": f"cp {stored} {path}"}), "hi")
+    assert done.out == "yes\n" and kept[0]["headers"]["authorization"] == "Bearer renewed", done
+
+
 def vertex_takes_the_token_of_the_machine(lab):
     model = lab.model("rule\n  text yes")
     kept = []

@@ -330,6 +330,23 @@ def row_59_the_client_of_a_stream_decides_for_members_in_panes(t):
     t.nothing_left()
 
 
+@in_terminal(members_rule(["ann"]) + r"""
+rule ann looks
+  prompt contains "Task of ann."
+  turn 1
+  call Bash {"command": "echo paint=$PAINT brush=$BRUSH."}
+rule ann
+  prompt contains "Task of ann."
+  text "Heard: {{last_result}}"
+rule other
+  text Noted.
+""")
+def a_member_in_a_pane_has_the_variables_that_the_settings_name(t):
+    t.begin("--allowedTools=Bash", "--settings", '{"teams": {"env": ["PAINT"]}}', PAINT="red", BRUSH="wide")
+    t.hears("Heard: paint=red brush=.")
+    t.leave()
+
+
 @in_terminal(THREE)
 def a_user_who_leaves_a_pane_ends_that_member_and_no_other(t):
     t.begin()
@@ -474,6 +491,6 @@ if __name__ == "__main__":
          members_in_panes_are_shown_to_hosts_and_commands_as_all_others,
          a_member_in_a_pane_reads_the_files_of_its_team_without_a_question,
          the_output_of_a_member_is_waited_for_and_a_variable_asks_it_for_a_plan,
-         a_user_who_leaves_a_pane_ends_that_member_and_no_other,
+         a_member_in_a_pane_has_the_variables_that_the_settings_name, a_user_who_leaves_a_pane_ends_that_member_and_no_other,
          a_lead_that_prints_uses_panes_only_if_it_is_asked_to,
          a_member_without_its_lead_is_refused)

@@ -119,6 +119,13 @@ def skills_are_named_by_their_directories_and_listed_without_commands(lab):
     assert "2 paths of skills, 1 path of commands" in done.out, done
 
 
+def the_list_of_agents_shows_the_problems_about_agents_alone(lab):
+    plugin = make_plugin(lab.folder, "p", agents=["./gone.md"], commands=["./lost.md"], hooks="./none.json")
+    for command, wanted in (("plugin", {"gone.md", "lost.md", "none.json"}), ("agents", {"gone.md"})):
+        out = lab.cadre(command, "list", "--plugin-dir", plugin).out
+        assert {name for name in ("gone.md", "lost.md", "none.json") if name in out} == wanted, out
+
+
 def hooks_of_a_plugin_run_and_know_its_places_and_options(lab):
     plugin = make_plugin(lab.folder, "p", userConfig={"KEY": {"type": "string", "required": True}}, hooks={"PreToolUse": [
         {"matcher": "Bash", "hooks": [{"type": "command", "command":
@@ -506,7 +513,7 @@ if __name__ == "__main__":
          a_verdict_is_given_for_a_manifest_and_a_marketplace_by_their_files_too,
          the_init_frame_tells_of_plugins_and_their_errors,
          skills_are_named_by_their_directories_and_listed_without_commands,
-         hooks_of_a_plugin_run_and_know_its_places_and_options,
+         the_list_of_agents_shows_the_problems_about_agents_alone, hooks_of_a_plugin_run_and_know_its_places_and_options,
          programs_of_a_plugin_are_found_but_never_before_others,
          hooks_of_a_plugins_agent_wait_for_consent,
          an_agent_has_skills_of_its_own_plugin_without_the_plugins_name,

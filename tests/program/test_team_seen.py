@@ -214,13 +214,14 @@ def a_host_sees_every_state_of_members_and_names_them_in_its_requests(lab):
     assert (gone.get("dan"), gone.get("ben")) == ("stopped", "stopped"), gone
 
 
-def of_many_idle_members_sixty_four_stay_in_memory_and_all_are_woken(lab):
+def check_parked(lab, count, settings, alive):
+    """So many members of a team are in memory when all are idle, and all answer."""
     lab.model(MAKES + """
 rule starts
   agent main
   prompt contains "Make a team"
   turn 2
-  repeat 70 call Agent {"description": "M", "prompt": "Wait", "name": "m{{i}}"}
+  repeat %d call Agent {"description": "M", "prompt": "Wait", "name": "m{{i}}"}
 rule waits
   agent main
   prompt contains "Make a team"
@@ -239,9 +240,9 @@ rule answers
   text Here I am.
 rule member
   text I wait.
-""" % hold(lab, "go"))
+""" % (count, hold(lab, "go")))
     session = str(uuid.uuid4())
-    run = lab.stream("--allowedTools=Bash", "--session-id", session, "Make a team", env=TEAMS)
+    run = lab.stream("--allowedTools=Bash", "--settings", settings, "--session-id", session, "Make a team", env=TEAMS)
     path = pathlib.Path(lab.runtime, "cadre", session + ".sock")
     until(path.exists, "there is no control socket")
 
@@ -253,15 +254,23 @@ rule member
             with s.makefile() as lines:
                 answer = json.loads(lines.readline())["session"]
         return answer["alive"], sum(task["state"] == "idle" for task in answer["tasks"])
-    until(lambda: asked() == (64, 70), "six of them are parked")
+    until(lambda: asked() == (alive, count), asked)
     release(lab, "go")
     done = run.wait()
     assert done.code == 0, done
-    assert everything(lab).count('"text":"Here I am."') == 70
+    assert everything(lab).count('"text":"Here I am."') == count
+
+
+def of_many_idle_members_sixty_four_stay_in_memory_and_all_are_woken(lab):
+    check_parked(lab, 70, "{}", 64)
+
+
+def idle_members_leave_memory_after_the_time_of_the_settings(lab):
+    check_parked(lab, 3, '{"teams": {"parkAfterMs": 1}}', 0)
 
 
 if __name__ == "__main__":
-    main(of_many_idle_members_sixty_four_stay_in_memory_and_all_are_woken,
+    main(of_many_idle_members_sixty_four_stay_in_memory_and_all_are_woken, idle_members_leave_memory_after_the_time_of_the_settings,
          the_command_shows_members_and_tasks_tells_and_stops,
          frames_and_the_trace_show_the_life_of_members,
          a_host_sees_every_state_of_members_and_names_them_in_its_requests)

@@ -213,6 +213,26 @@ def notices_go_the_way_of_the_terminal(lab):
             assert progress == (env.get("TERM_PROGRAM") == "ghostty"), env
 
 
+def notices_go_the_way_that_the_setting_names(lab):
+    lab.model('rule asks\n  turn 1\n  delay 700\n  call Bash {"command": "touch x", "description": "d"}\nrule says\n  text ok\n')
+    os.makedirs(os.path.join(lab.home, ".claude"), exist_ok=True)
+    for channel, wanted in (("kitty", b"\x1b]99;;a question waits\x1b\\"), ("notifications_disabled", None)):
+        with open(os.path.join(lab.home, ".claude", "settings.json"), "w") as f:
+            json.dump({"preferredNotifChannel": channel}, f)
+        with screen(lab, env={**PLAIN, "TERM_PROGRAM": "iTerm.app"}) as s:
+            ready(s)
+            s.press("go", "enter")
+            s.until("esc interrupts")
+            s.send("\x1b[O")  # the focus goes
+            s.until("e edits the rule")
+            s.until("in a moment", gone=True)
+            if wanted:
+                s.until_raw(lambda raw: wanted in raw)
+            s.press("esc")
+            s.until("wants to use Bash", gone=True)
+            assert b"\x1b]9;a question" not in s.raw and (b"a question waits" in s.raw) == bool(wanted), channel
+
+
 TEAM = r"""
 rule starts
   agent main
@@ -275,4 +295,5 @@ if __name__ == "__main__":
     main(the_tree_folds_sorts_finds_and_follows_one_agent, an_agent_that_is_interrupted_has_one_line, many_agents_are_grouped_and_counted,
          the_list_of_what_is_to_be_done_keeps_its_key, agents_are_rows_in_plain_mode_too,
          a_session_that_is_continued_shows_its_title_its_age_its_messages_and_its_agents, notices_go_the_way_of_the_terminal,
+         notices_go_the_way_that_the_setting_names,
          a_line_to_a_member_is_the_users_word_to_it, the_same_in_plain_mode)

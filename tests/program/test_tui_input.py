@@ -324,6 +324,17 @@ def the_keys_of_vim_edit_and_the_mode_is_shown(lab):
     assert json.load(open(state))["hook_event_name"] == "Status"
 
 
+def ctrl_w_cuts_back_to_a_blank_if_the_setting_says_so(lab):
+    for flavor, left in (("default", "❯ one two-"), ("readline", "❯ one")):
+        configure(lab, "settings.json", {"keybindingFlavor": flavor})
+        with screen(lab) as s:
+            ready(s)
+            s.press("one two-three", "C-w")
+            s.until(lambda rows: left in [r.rstrip() for r in rows])
+            s.press("C-u")
+            leave(s)
+
+
 # ---- pastes ------------------------------------------------------------------------------------------------------------------
 
 
@@ -703,7 +714,7 @@ if __name__ == "__main__":
     main(keys_are_those_of_the_file, the_help_and_the_documentation_name_every_key, the_keys_of_the_prompt_do_what_they_say,
          what_is_sent_now_interrupts_the_turn, an_interrupt_leaves_what_is_typed,
          a_slow_line_changes_nothing_but_the_time, keys_that_come_in_one_read_are_single_keys_where_letters_are_keys, twelve_agents_are_seven_rows_and_the_second_is_stopped,
-         the_keys_of_vim_edit_and_the_mode_is_shown, five_thousand_letters_are_one_prompt_with_and_without_brackets,
+         the_keys_of_vim_edit_and_the_mode_is_shown, ctrl_w_cuts_back_to_a_blank_if_the_setting_says_so, five_thousand_letters_are_one_prompt_with_and_without_brackets,
          three_pasted_lines_are_one_request, a_line_of_ten_megabytes_and_broken_characters_are_pasted,
          megabytes_without_brackets_are_marks_and_one_prompt, images_and_pdf_files_that_are_dropped_are_sent,
          an_image_of_the_clipboard_is_sent, widths_are_asked_and_kept, keys_of_kitty_are_used_where_the_terminal_has_them,

@@ -359,13 +359,31 @@ def a_turn_ends_with_time_tokens_and_marks_for_the_terminal(lab):
         leave(s)
 
 
-def marks_are_ascii_and_still_if_the_settings_say_so(lab):
+def marks_are_ascii_if_the_setting_says_so(lab):
     settings(lab, '{"cadre": {"ascii": true}}')
     with view(lab) as s:
         ask(s, "hello", "I hear you.")
         assert any(r.startswith("> hello") for r in s.all()) and any(r.startswith("+ ") for r in s.all()), s.all()
         assert not any(ord(c) > 126 for r in s.all() for c in r), s.all()
         leave(s)
+
+
+def the_mark_of_what_runs_stays_as_it_is_if_the_setting_says_so(lab):
+    lab.model('rule runs\n  turn 1\n  call Bash {"command": "cat gate"}\nrule says\n  text Over.\n')
+    gate = os.path.join(lab.work, "gate")
+    os.mkfifo(gate)
+    for still in (False, True):
+        settings(lab, json.dumps({"prefersReducedMotion": still}))
+        with view(lab, "--allowedTools=Bash") as s:
+            ready(s)
+            s.press("go", "enter")
+            s.until(lambda rows: any(re.search(r"Bash cat gate.* [1-9]\S* s . esc interrupts", r) for r in rows))
+            assert ("◓".encode() in s.raw) != still, (still, s.rows())
+            with open(gate, "w"):
+                pass
+            s.seen("Over.")
+            ready(s)
+            leave(s)
 
 
 def prose_is_left_to_the_terminal_if_the_setting_says_so(lab):
@@ -386,5 +404,5 @@ if __name__ == "__main__":
          a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, an_interrupted_turn_leaves_the_use_of_the_window, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
          an_edit_counts_its_lines_and_marks_the_words_that_differ, the_list_of_what_is_to_be_done_is_a_row,
          thinking_is_shown_if_the_setting_says_so_and_always_in_the_transcript, a_long_command_shows_its_time_and_its_folded_output,
-         a_turn_ends_with_time_tokens_and_marks_for_the_terminal, marks_are_ascii_and_still_if_the_settings_say_so,
-         prose_is_left_to_the_terminal_if_the_setting_says_so)
+         a_turn_ends_with_time_tokens_and_marks_for_the_terminal, marks_are_ascii_if_the_setting_says_so,
+         the_mark_of_what_runs_stays_as_it_is_if_the_setting_says_so, prose_is_left_to_the_terminal_if_the_setting_says_so)

@@ -12,7 +12,7 @@ import sys
 import termios
 import time
 
-from lab import DEADLINE_S, Late, main
+from lab import DEADLINE_S, Late, main, replace, until
 
 ARGS = ("--output-format", "stream-json", "--verbose", "--input-format", "stream-json")
 SERVER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "mcp_server.py")
@@ -128,7 +128,8 @@ def settings_that_change_again_and_again_do_not_grow_our_memory(lab):
 
     def change(i):
         with open(os.path.join(lab.work, ".claude", "settings.json"), "w") as f:
-            json.dump({"env": {"ROUND": str(i), **{"V%d" % n: "x" * 1000 for n in range(900)}}}, f)
+            json.dump({"env": {"ROUND": str(i), **{"V%d" % n: "x" * 1000 for n in range(900)}},
+                       "claudeMdExcludes": ["/%d%s" % (n, "x" * 1000) for n in range(900)]}, f)
 
     change(0)
     lab.env["ASAN_OPTIONS"] = lab.env.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
@@ -147,6 +148,28 @@ def settings_that_change_again_and_again_do_not_grow_our_memory(lab):
     assert client.over().code == 0
     with open(os.path.join(lab.work, "told")) as f:
         assert f.read() == "round 40\n"
+
+
+def a_limit_that_is_raised_lets_agents_start_that_wait(lab):
+    lab.model('rule\n  last contains "start"\n'
+              '  call Agent {"description": "d", "prompt": "first child", "run_in_background": true}\n'
+              '  call Agent {"description": "d", "prompt": "second child", "run_in_background": true}\n'
+              'rule\n  prompt contains "first child"\n  turn 1\n  call Bash {"command": "cat wait"}\n'
+              'rule\n  prompt contains "second child"\n  turn 1\n  call Bash {"command": "echo x >told"}\n'
+              'rule\n  text Done.\n')
+    os.mkfifo(os.path.join(lab.work, "wait"))
+    settings, told = os.path.join(lab.work, "settings.json"), os.path.join(lab.work, "told")
+    replace(settings, '{"subagents": {"maxAlive": 1}}')
+    client = Client(lab, "--allowedTools", "Bash,Agent", "--settings", settings)
+    client.say("start")
+    client.run.frame("result")
+    assert not os.path.exists(told)
+    replace(settings, '{"subagents": {"maxAlive": 2}}')
+    client.say("next")
+    until(lambda: os.path.exists(told), "the second child starts while the first one runs")
+    with open(os.path.join(lab.work, "wait"), "w"):
+        pass
+    assert client.over().code == 0
 
 
 def resident_kb(pid):
@@ -450,7 +473,7 @@ if __name__ == "__main__":
          a_file_for_the_client_is_a_read_with_its_rules_and_hooks,
          the_end_of_the_input_ends_a_call_of_a_server_that_does_not_answer,
          variables_that_a_client_sets_reach_programs_of_later_turns,
-         settings_that_change_again_and_again_do_not_grow_our_memory, hooks_stand_around_a_switch_of_the_model, a_message_that_waits_can_be_taken_back,
+         settings_that_change_again_and_again_do_not_grow_our_memory, a_limit_that_is_raised_lets_agents_start_that_wait, hooks_stand_around_a_switch_of_the_model, a_message_that_waits_can_be_taken_back,
          a_client_can_ask_for_models_cost_and_rules, what_a_server_wants_to_know_is_asked_of_the_client,
          lines_that_are_no_messages_are_passed_over, a_line_of_50_MB_is_a_message_and_one_above_the_limit_is_left_out,
          a_hook_that_is_never_answered_ends_with_its_time, a_permission_question_waits_until_an_interrupt_withdraws_it,

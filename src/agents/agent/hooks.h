@@ -8,7 +8,6 @@
 #include "lib/json/json_write.h"
 #include "core/tool/tool.h"
 #include "guard/hook/event.h"
-#include "agents/agent/tree.h"
 
 enum { MOST_STOP_BLOCKS = 8 }; /* in a row: then an agent stops, even if its stop hooks block it */
 

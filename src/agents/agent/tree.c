@@ -49,6 +49,7 @@ void agent_tree_release(struct agent_tree *t)
 		arena_release(&record->arena);
 		free(record);
 	}
+	arena_release(&t->policy_arena);
 	map_release(&t->by_id);
 	map_release(&t->old_notices);
 	assert(!t->slots.taken && !t->slots.waiting);

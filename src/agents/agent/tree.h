@@ -204,6 +204,7 @@ struct agent_tree {
 	struct services *services;       /* borrowed */
 	struct policy *policy;           /* the settings of this session; borrowed from services, or a reference */
 	struct arena *arena;             /* the same: texts that live as long as the session */
+	struct arena policy_arena;       /* texts of the settings, new with each change */
 	struct state *state;             /* NULL: nothing is noted */
 	struct checkpoint
 		*checkpoint; /* keeps files before they are changed (core/store/checkpoint.h); NULL: none are */

@@ -84,9 +84,10 @@ static void use_compact(struct agent_tree *t)
 void agent_tree_use_policy(struct agent_tree *t)
 {
 	const struct policy *p = t->policy;
-	const char *base = settings_cstr(p->settings, "worktree.baseRef", t->arena, "head");
-	const char *model = settings_cstr(p->settings, "subagents.defaultModel", t->arena, NULL);
+	struct arena *a = &t->policy_arena;
 
+	arena_release(a);
+	const char *model = settings_cstr(p->settings, "subagents.defaultModel", a, NULL);
 	unsigned depth = (unsigned)settings_i64(p->settings, "subagents.maxDepth", DEFAULT_DEPTH);
 	unsigned alive = (unsigned)settings_i64(p->settings, "subagents.maxAlive", DEFAULT_ALIVE);
 
@@ -100,7 +101,7 @@ void agent_tree_use_policy(struct agent_tree *t)
 		.agent_usd = settings_double(p->settings, "subagents.maxBudgetUsd", 0),
 		.agent_tokens = settings_i64(p->settings, "subagents.maxTokens", 0),
 	};
-	t->slots.cap = t->limits.alive;
+	slot_pool_set_cap(&t->slots, t->limits.alive);
 	t->switches.trusted = p->trusted;
 	struct catalog *const found[] = { t->services->registry, t->skills.registry };
 	for (size_t i = 0; i < COUNT_OF(found) && t->services->policy.trusted; i++)
@@ -114,17 +115,17 @@ void agent_tree_use_policy(struct agent_tree *t)
 	sandbox_serve_under(t->cage, &t->main.env);
 	t->no_shell = t->main.env.no_shell = sandbox_refusal(t->sandbox);
 	t->tool_settings = (struct tool_settings){
-		.shell = settings_cstr(p->settings, "defaultShell", t->arena, NULL),
+		.shell = settings_cstr(p->settings, "defaultShell", a, NULL),
 		.search_ignored = !settings_bool(p->settings, "respectGitignore", true),
 		.question_ms = (uint64_t)(settings_double(p->settings, "askUserQuestionTimeout", 0) * 1000),
 		.fetch_private = settings_bool(p->settings, "webFetch.allowPrivate", false),
 	};
 	t->git_text = p->git_text;
-	t->claude_md = settings_cstr(p->settings, "claudeMd", t->arena, NULL);
-	t->claude_excludes = settings_texts(p->settings, "claudeMdExcludes", t->arena);
-	t->worktree.fresh = !strcmp(base, "fresh");
-	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", t->arena);
-	t->worktree.sparse_paths = settings_texts(p->settings, "worktree.sparsePaths", t->arena);
+	t->claude_md = settings_cstr(p->settings, "claudeMd", a, NULL);
+	t->claude_excludes = settings_texts(p->settings, "claudeMdExcludes", a);
+	t->worktree.fresh = json_str_is(settings_get(p->settings, "worktree.baseRef", NULL), "fresh");
+	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", a);
+	t->worktree.sparse_paths = settings_texts(p->settings, "worktree.sparsePaths", a);
 	t->default_model = model && strcmp(model, "inherit") != 0 ? model : NULL;
 	t->skills.registry = t->services->skills;
 	t->skills.overrides = settings_get(p->settings, "skillOverrides", NULL);

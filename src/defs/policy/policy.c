@@ -5,6 +5,7 @@
 #include "defs/policy/plugins.h"
 #include "defs/policy/sources.h"
 #include "lib/base/list.h"
+#include "lib/base/map.h"
 
 static void policy_warn(void *data, const char *message)
 {
@@ -101,24 +102,12 @@ static int compile_hooks(struct services *sv, struct policy *p, struct err *err)
 
 struct env {
 	struct arena *arena;
-	const char **list;
-	size_t count, cap;
+	struct map vars; /* name -> "NAME=VALUE", in the arena */
 };
 
 static void env_set(struct env *e, const char *name, const char *value)
 {
-	size_t n = strlen(name);
-	size_t i = 0;
-
-	while (i < e->count && (strncmp(e->list[i], name, n) != 0 || e->list[i][n] != '='))
-		i++;
-	if (i == e->count && ++e->count == e->cap) { /* one place stays for the NULL */
-		const char **bigger = arena_calloc(e->arena, e->cap * 2 * sizeof *bigger);
-		memcpy(bigger, e->list, e->cap * sizeof *bigger);
-		e->list = bigger;
-		e->cap *= 2;
-	}
-	e->list[i] = arena_printf(e->arena, "%s=%s", name, value);
+	(void)map_set(&e->vars, str_from(name), arena_printf(e->arena, "%s=%s", name, value));
 }
 
 static void set_variable(void *data, const struct settings_var *var)
@@ -180,12 +169,13 @@ enum env_trust policy_env_trust(const struct policy *p)
 static void make_env(const struct services *sv, struct policy *p)
 {
 	enum env_trust trust = policy_env_trust(p);
-	struct env env = { .arena = &p->env_arena, .count = str_count((const char *const *)environ) };
+	struct env env = { .arena = &p->env_arena };
 
-	env.cap = env.count + 16;
-	env.list = arena_calloc(env.arena, env.cap * sizeof *env.list);
-	for (size_t i = 0; i < env.count; i++)
-		env.list[i] = arena_strdup(env.arena, environ[i]);
+	for (char **each = environ; *each; each++) {
+		struct str name = { *each, strcspn(*each, "=") };
+		if (!map_get(&env.vars, name)) /* the first of a name is that of getenv() */
+			(void)map_set(&env.vars, name, arena_strdup(env.arena, *each));
+	}
 	for (const struct variable *v = sv->variables; v; v = v->next)
 		env_set(&env, v->name, v->value);
 	settings_env_each(p->settings, trust, set_variable, &env);
@@ -193,15 +183,18 @@ static void make_env(const struct services *sv, struct policy *p)
 	path = sv->plugins ? plugin_list_path(sv->plugins, env.arena, path) : NULL;
 	if (path)
 		env_set(&env, "PATH", path);
-	p->own_envp = env.list;
 	struct scrub scrub = { .arena = &p->env_arena };
 	settings_each(p->settings, "sandbox.credentials", read_credentials, &scrub);
-	const char **kept = arena_calloc(env.arena, (env.count + 1) * sizeof *kept);
-	size_t n = 0;
-	for (size_t i = 0; i < env.count; i++)
-		if (!is_scrubbed(&scrub, (struct str){ env.list[i], strcspn(env.list[i], "=") }))
-			kept[n++] = env.list[i];
+	const char **all = arena_calloc(env.arena, (env.vars.count + 1) * sizeof *all);
+	const char **kept = arena_calloc(env.arena, (env.vars.count + 1) * sizeof *kept);
+	p->own_envp = all;
 	p->envp = kept;
+	for (struct map_entry *e = map_next(&env.vars, NULL); e; e = map_next(&env.vars, e)) {
+		*all++ = e->value;
+		if (!is_scrubbed(&scrub, (struct str){ e->key, e->key_len }))
+			*kept++ = e->value;
+	}
+	map_release(&env.vars);
 }
 
 static void renew_env(const struct services *sv, struct policy *p)

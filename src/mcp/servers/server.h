@@ -8,7 +8,6 @@
 #include "lib/io/spawn.h"
 #include "lib/json/json.h"
 #include "lib/io/http.h"
-#include "lib/io/spawn.h"
 
 enum mcp_kind { MCP_STDIO, MCP_HTTP, MCP_SSE, MCP_SDK };
 

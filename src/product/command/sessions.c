@@ -255,6 +255,7 @@ struct belonging {
 	const char *path;
 	uint64_t bytes;
 	int64_t changed_ms;
+	struct belonging *next; /* of the same session */
 };
 
 struct pruning {
@@ -263,9 +264,8 @@ struct pruning {
 	int64_t limit_ms;
 	struct session_list sessions; /* of this project */
 	struct map known;             /* ids of all projects */
-	struct belonging *belongings;
-	size_t count, cap;
-	struct arena arena; /* holds the paths */
+	struct map belongings;        /* id -> the first struct belonging */
+	struct arena arena;           /* holds the belongings and their paths */
 	struct cadre_report *report;
 	struct json_out json;
 	uint64_t bytes; /* that went, or would go */
@@ -275,15 +275,16 @@ static void pruning_release(struct pruning *p)
 {
 	session_list_release(&p->sessions);
 	map_release(&p->known);
-	free(p->belongings);
+	map_release(&p->belongings);
 	arena_release(&p->arena);
 }
 
 static void add_belonging(struct pruning *p, const char *id, const char *dir, const char *name)
 {
-	struct belonging *b = xpush(p->belongings, p->count, p->cap);
-	*b = (struct belonging){ .path = arena_printf(&p->arena, "%s/%s", dir, name) };
+	struct belonging *b = arena_calloc(&p->arena, sizeof *b);
+	b->path = arena_printf(&p->arena, "%s/%s", dir, name);
 	memcpy(b->id, id, UUID_LEN);
+	b->next = map_set(&p->belongings, str_from(b->id), b);
 	char *const roots[] = { (char *)b->path, NULL };
 	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 	for (FTSENT *e; walk && (e = fts_read(walk));) {
@@ -389,9 +390,8 @@ static int remove_session(struct pruning *p, const struct session_entry *e, stru
 
 	if (status < 0)
 		return status;
-	for (size_t i = 0; status == 0 && i < p->count; i++)
-		if (!strcmp(p->belongings[i].id, e->id))
-			status = directory_remove(p->belongings[i].path, err);
+	for (const struct belonging *b = map_get(&p->belongings, str_from(e->id)); b && status == 0; b = b->next)
+		status = directory_remove(b->path, err);
 	if (status == 0 && unlink(e->path) < 0)
 		status = err_set(err, ERR_IO, "cannot remove %s: %m", e->path);
 	session_unlock(&p->services->locks, dir, e->id);
@@ -406,9 +406,8 @@ static void prune_sessions(struct pruning *p)
 		uint64_t bytes = e->bytes;
 		if (e->changed_ms >= p->limit_ms)
 			continue;
-		for (size_t k = 0; k < p->count; k++)
-			if (!strcmp(p->belongings[k].id, e->id))
-				bytes += p->belongings[k].bytes;
+		for (const struct belonging *b = map_get(&p->belongings, str_from(e->id)); b; b = b->next)
+			bytes += b->bytes;
 		if (!p->dry)
 			(void)remove_session(p, e, &err);
 		report_pruned(p, e->id, NULL, bytes, shown_name(e), &err);
@@ -419,15 +418,15 @@ static void prune_orphans(struct pruning *p)
 {
 	int64_t limit_ms = MIN(p->limit_ms, id_wall_ms() - (int64_t)YOUNGEST_ORPHAN_S * 1000);
 
-	for (size_t i = 0; i < p->count; i++) {
-		const struct belonging *b = &p->belongings[i];
-		struct err err = { 0 };
-		if (map_get(&p->known, str_from(b->id)) || b->changed_ms >= limit_ms)
-			continue;
-		if (!p->dry)
-			(void)directory_remove(b->path, &err);
-		report_pruned(p, b->id, b->path, b->bytes, "its session is gone", &err);
-	}
+	for (struct map_entry *e = map_next(&p->belongings, NULL); e; e = map_next(&p->belongings, e))
+		for (const struct belonging *b = e->value; b; b = b->next) {
+			struct err err = { 0 };
+			if (map_get(&p->known, str_from(b->id)) || b->changed_ms >= limit_ms)
+				continue;
+			if (!p->dry)
+				(void)directory_remove(b->path, &err);
+			report_pruned(p, b->id, b->path, b->bytes, "its session is gone", &err);
+		}
 }
 
 static int parse_age(const char *text, int64_t *ret_seconds, struct err *err)

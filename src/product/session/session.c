@@ -94,7 +94,7 @@ void session_use_policy(struct cadre_session *s)
 	agent_tree_use_policy(&s->tree);
 	sv->most_children = s->tree.limits.alive;
 	services_adjust_governor(sv);
-	sv->store.power = !strcmp(settings_cstr(s->tree.policy->settings, "durability", &s->arena, "process"), "power");
+	sv->store.power = json_str_is(settings_get(s->tree.policy->settings, "durability", NULL), "power");
 	if (!sv->web) {
 		sv->web = web_new(sv->loop);
 		sv->web->ask = web_ask_model;

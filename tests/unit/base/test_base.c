@@ -3,6 +3,8 @@
 #include "unit.h"
 #include "lib/base/base64.h"
 #include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
 #include "lib/base/arena.h"
 #include "lib/base/id.h"
 #include "lib/base/library.h"
@@ -188,6 +190,29 @@ TEST(a_decimal_number_is_digits_with_a_point_and_nothing_else)
 	}
 }
 
+/* A host may have called setlocale(). */
+TEST(a_decimal_number_is_the_same_where_the_locale_has_commas)
+{
+	char dir[FOLDER_MAX];
+	AUTO_BUF struct buf path = { 0 }, out = { 0 };
+	double v = 0;
+
+	folder_make(dir);
+	buf_addf(&path, "%s/de", dir);
+	(void)program_run(dir, (const char *const[]){ "localedef", "-i", "de_DE", "-f", "UTF-8", path.p, NULL }, NULL,
+			  true, &out);
+	setenv("LOCPATH", dir, 1);
+	bool found = setlocale(LC_NUMERIC, "de");
+	unsetenv("LOCPATH");
+	bool ok = found && str_to_double(STR("0.5"), &v);
+	bool is_comma = found && localeconv()->decimal_point[0] == ',';
+	setlocale(LC_NUMERIC, "C");
+	folder_remove(dir);
+	if (!found)
+		skip();
+	CHECK(is_comma && ok && v == 0.5);
+}
+
 TEST(a_nul_is_in_no_set_of_characters)
 {
 	CHECK(char_in('a', "abc") && !char_in('x', "abc"));
@@ -334,9 +359,9 @@ int main(void)
 		  T(a_map_keeps_the_order_of_insertion_and_survives_removal),
 		  T(text_is_cut_at_a_separator_until_nothing_is_left), T(a_member_of_a_list_is_the_whole_of_one),
 		  T(numbers_are_whole_text_or_nothing), T(a_decimal_number_is_digits_with_a_point_and_nothing_else),
-		  T(a_nul_is_in_no_set_of_characters), T(invalid_utf8_is_found_and_replaced_by_maximal_subparts),
-		  T(a_cut_never_splits_a_character), T(a_uuid_has_its_form_and_is_not_repeated),
-		  T(a_time_is_written_with_milliseconds_in_utc),
+		  T(a_decimal_number_is_the_same_where_the_locale_has_commas), T(a_nul_is_in_no_set_of_characters),
+		  T(invalid_utf8_is_found_and_replaced_by_maximal_subparts), T(a_cut_never_splits_a_character),
+		  T(a_uuid_has_its_form_and_is_not_repeated), T(a_time_is_written_with_milliseconds_in_utc),
 		  T(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers),
 		  T(a_budgeted_list_gives_up_descriptions_before_names_and_stays_in_its_room),
 		  T(base64_reads_back_what_it_wrote_and_refuses_the_rest));

@@ -173,6 +173,31 @@ TEST(the_mode_at_the_start)
 	}
 }
 
+static void check_env(const char *const *envp, const char *expected)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	for (; *envp; envp++)
+		buf_addf(&text, "%s ", *envp);
+	CHECK_CSTR(text.p, expected);
+}
+
+TEST(programs_get_each_variable_once_and_commands_no_keys)
+{
+	static const char *const variables[] = { "TWICE=1", "TWICE=2", "OLD=x", "ANTHROPIC_API_KEY=k", "KEPT=y", NULL };
+	char **before = environ;
+	struct stage s;
+
+	stage_open(&s, "{\"env\":{\"OLD\":\"new\",\"MORE\":\"z\"}}");
+	environ = (char **)variables;
+	int status = policy_load(s.sv, NULL);
+	environ = before;
+	CHECK_INT(status, 0);
+	check_env(s.sv->policy.own_envp, "TWICE=1 OLD=new ANTHROPIC_API_KEY=k KEPT=y MORE=z ");
+	check_env(s.sv->policy.envp, "TWICE=1 OLD=new KEPT=y MORE=z ");
+	stage_close(&s);
+}
+
 TEST(deny_rules_of_settings_and_options_join)
 {
 	struct stage s;
@@ -195,6 +220,6 @@ int main(void)
 	RUN_TESTS(T(memory_can_be_switched_off), T(a_bad_file_is_refused_with_its_place),
 		  T(a_change_is_seen_once_and_counts_when_it_is_adopted), T(a_declined_change_is_not_offered_again),
 		  T(a_file_that_breaks_leaves_the_old_policy), T(the_mode_at_the_start),
-		  T(deny_rules_of_settings_and_options_join));
+		  T(programs_get_each_variable_once_and_commands_no_keys), T(deny_rules_of_settings_and_options_join));
 	return tests_run();
 }

@@ -29,7 +29,8 @@ static void open_with(struct stage *st, const char *scenario, const char *settin
 	stage_set(st, "managed-dir", arena_printf(&a, "%s/managed", st->dir));
 	stage_set(st, "setting-sources", "");
 	stage_set(st, "include-hook-events", "");
-	stage_set(st, "interactive", "");
+	if (!st->unattended)
+		stage_set(st, "interactive", "");
 	stage_set(st, "settings", settings ? settings : "{}");
 	if (st->mcp_config)
 		stage_set(st, "mcp-config", st->mcp_config);

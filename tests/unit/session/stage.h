@@ -9,6 +9,7 @@ struct stage {
 	struct cadre *c;
 	struct cadre_session *session; /* NULL: it was closed */
 	const char *mcp_config;        /* JSON, or NULL; set before the stage is opened */
+	bool unattended;               /* nobody is at a terminal; set before, too */
 };
 
 /* scenario: of the model; settings: JSON, or NULL; on_event gets data. */

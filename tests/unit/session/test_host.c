@@ -27,6 +27,8 @@ struct host {
 	struct cadre_session *other; /* that a call opened */
 	struct cadre_wire *wire;
 	struct cadre_writer *writer;
+	struct buf answer; /* of the last turn, where it is asked for */
+	bool wants_answer;
 };
 
 struct call {
@@ -373,6 +375,10 @@ static void on_event(const struct cadre_event *e, void *data)
 	h->depth++;
 	CHECK(h->depth == 1 || h->may_nest); /* no event comes from inside another, but by these calls */
 	h->seen[kind]++;
+	if (kind == CADRE_TURN_ENDED && h->wants_answer) {
+		buf_clear(&h->answer);
+		buf_addstr(&h->answer, cadre_event_text(e, NULL));
+	}
 	if (kind == h->kind && !h->called) {
 		h->called = true;
 		api.now = (int)kind;
@@ -583,19 +589,58 @@ TEST(null_ids_and_options_are_refused)
 TEST(a_prompt_at_the_end_of_a_turn_takes_the_waiting_notification_along)
 {
 	static const char script[] =
-		"rule\n  agent main\n  prompt contains \"task-notification\"\n  text told\n"
+		"rule\n  agent main\n  prompt contains \"task-notification\"\n  prompt contains \"once more\"\n  text told\n"
 		"rule\n  agent main\n  turn 1\n  prompt contains \"work\"\n"
 		"  call Agent {\"description\": \"Back\", \"prompt\": \"Look\", \"run_in_background\": true}\n"
 		"rule\n  agent main\n  latency 500\n  text ok\n"
 		"rule\n  text seen\n";
-	struct host h = { .kind = CADRE_TURN_ENDED, .call = &calls[1] };
+	struct host h = { .kind = CADRE_TURN_ENDED, .call = &calls[1], .wants_answer = true };
 
 	stage_open(&h.stage, script, hooked, on_event, &h);
 	CHECK_INT(stage_prompt(&h.stage, "work"), CADRE_OK);
 	cadre_run(h.stage.c);
 	CHECK_INT(h.seen[CADRE_NOTIFICATION], 1);
 	CHECK_INT(h.seen[CADRE_TURN_ENDED], 2);
+	CHECK_CSTR(h.answer.p, "told");
+	buf_release(&h.answer);
 	stage_close(&h.stage);
+}
+
+struct late {
+	struct stage stage;
+	bool closes;
+	unsigned ends; /* of turns */
+};
+
+/* The second end is that of the wait for agents in the background. */
+static void on_late(const struct cadre_event *e, void *data)
+{
+	struct late *l = data;
+
+	if (cadre_event_kind(e) != CADRE_TURN_ENDED || ++l->ends != 2)
+		return;
+	if (l->closes)
+		cadre_close(TAKE(l->stage.session));
+	else
+		CHECK_INT(cadre_prompt(l->stage.session, "rest", 4, NULL, 0), CADRE_OK);
+}
+
+TEST(a_host_prompts_or_closes_when_a_session_gives_up_on_its_agents)
+{
+	static const char script[] =
+		FIRST "Agent {\"description\": \"Back\", \"prompt\": \"Look\", \"run_in_background\": true}\n"
+		      "rule\n  agent main\n  text ok\n"
+		      "rule\n  text I begin\n  stall at byte 0\n";
+
+	for (int closes = 0; closes < 2; closes++) {
+		struct late l = { .closes = closes, .stage.unattended = true };
+		stage_open(&l.stage, script, "{\"env\": {\"CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS\": \"20\"}}", on_late,
+			   &l);
+		CHECK_INT(stage_prompt(&l.stage, "work"), CADRE_OK);
+		cadre_run(l.stage.c);
+		CHECK_INT(l.ends, closes ? 2 : 3);
+		stage_close(&l.stage);
+	}
 }
 
 static void keep_answer(const struct cadre_event *e, void *data)
@@ -645,6 +690,7 @@ int test_host(void)
 	return RUN_TESTS(T(an_agent_without_a_type_is_a_fork_if_the_settings_say_so),
 			 T(managed_settings_bring_instructions_of_their_own),
 			 T(a_prompt_at_the_end_of_a_turn_takes_the_waiting_notification_along),
+			 T(a_host_prompts_or_closes_when_a_session_gives_up_on_its_agents),
 			 T(null_arguments_are_refused_or_ignored), T(null_ids_and_options_are_refused),
 			 T(every_function_may_be_called_from_every_event),
 			 T(every_function_may_be_called_from_every_event_with_hooks));

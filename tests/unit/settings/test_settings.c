@@ -5,7 +5,6 @@
 #include "lib/io/file.h"
 #include "lib/git/git_head.h"
 #include "config/settings/instructions.h"
-#include "config/settings/instructions.h"
 #include "tests.h"
 
 struct stage {

@@ -446,6 +446,23 @@ TEST(the_end_of_a_file_that_is_not_there_is_not_found_also_without_a_place_for_t
 	CHECK_INT(session_load_end("/nowhere/at/all.jsonl", &end, NULL), -ERR_NOT_FOUND);
 }
 
+/* The file has a hole of 3 GB, which nobody could read as a whole. */
+TEST(the_end_of_an_agent_is_read_from_the_end_of_a_file_of_any_size)
+{
+	static const char line[] = "\n{\"type\":\"agent-end\",\"end\":{\"status\":\"done\"}}\n";
+	struct stage s;
+	AUTO_BUF struct buf end = { 0 };
+	stage_init(&s);
+	const char *path = stage_write(&s, "a.jsonl", PROMPT("1", NONE, "hi"));
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+	CHECK_INT(pwrite(fd, line, strlen(line), (off_t)3 << 30), strlen(line));
+
+	CHECK_INT(session_load_end(path, &end, NULL), 1);
+
+	CHECK_CSTR(end.p, "{\"status\":\"done\"}");
+	stage_release(&s);
+}
+
 /* A load that was started, and the ticks of the loop meanwhile */
 struct started {
 	struct loop *loop;
@@ -581,7 +598,8 @@ TEST(the_loop_goes_on_while_the_pool_reads)
 
 int test_load(void)
 {
-	return RUN_TESTS(T(the_end_of_a_file_that_is_not_there_is_not_found_also_without_a_place_for_the_reason),
+	return RUN_TESTS(T(the_end_of_an_agent_is_read_from_the_end_of_a_file_of_any_size),
+			 T(the_end_of_a_file_that_is_not_there_is_not_found_also_without_a_place_for_the_reason),
 			 T(each_file_gives_its_conversation), T(windows_line_ends_change_nothing),
 			 T(a_file_that_is_cut_anywhere_loads_twice_the_same), T(a_repair_changes_the_last_line_only),
 			 T(a_long_torn_line_is_cut_off_too), T(a_session_that_is_not_there_is_not_found),

@@ -3,7 +3,6 @@
  * translated once. */
 #include "unit.h"
 #include "core/wire/wire.h"
-#include "core/wire/wire.h"
 #include "core/model/head_json.h"
 #include "core/model/provider.h"
 #include "test_wire.h"
