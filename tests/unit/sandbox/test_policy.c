@@ -54,18 +54,28 @@ TEST(hosts_are_decided_by_name_and_port)
 		{ "allowed.test%x", 443, false },
 		{ "localhost", 5432, true },
 		{ "localhost", 5433, false },
+		{ "127.0.0.1", 5432, false },
+		{ "127.0.0.1", 5434, true },
+		{ "[::1]", 5432, false },
+		{ "169.254.169.254", 80, false },
+		{ "app.localhost", 5432, false },
+		{ "app.localhost", 5435, true },
+		{ "tool.localhost", 5432, false },
 	};
 	char dir[FOLDER_MAX];
 	folder_make(dir);
 	struct sandbox_policy *p = policy_of(
-		dir, "{\"sandbox\": {\"network\": {\"allowedDomains\": [\"allowed.test\", \"mail.test:25\", "
-		     "\"*.wild.test\", \"192.0.2.7\", \"localhost:5432\", \"*\", \"a*b.test\", \"x.test:99999\"], "
-		     "\"deniedDomains\": [\"bad.wild.test\"]}}}");
+		dir,
+		"{\"sandbox\": {\"network\": {\"allowedDomains\": [\"allowed.test\", \"mail.test:25\", "
+		"\"*.wild.test\", \"192.0.2.7\", \"localhost:5432\", \"*\", \"a*b.test\", "
+		"\"localhost\", \"127.0.0.1\", \"127.0.0.1:5434\", \"[::1]\", \"169.254.169.254\", \"App.localhost.\", \"app.localhost:5435\", \"x.test:99999\"], "
+		"\"deniedDomains\": [\"bad.wild.test\"]}}, "
+		"\"permissions\": {\"allow\": [\"WebFetch(domain:localhost)\", \"WebFetch(domain:tool.localhost)\"]}}");
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if ((host_refusal(p, str_from(rows[i].host), rows[i].port) == NULL) != rows[i].passes)
 			fail_msg("%s:%u", rows[i].host, rows[i].port);
-	CHECK_INT(str_count(p->notes), 3);
+	CHECK_INT(str_count(p->notes), 8);
 	CHECK_INT(host_addresses(p, STR("a.wild.test"), 443), ADDRESS_PUBLIC);
 	CHECK_INT(host_addresses(p, STR("allowed.test"), 443), ADDRESS_PUBLIC | ADDRESS_PRIVATE);
 	CHECK(host_addresses(p, STR("localhost"), 5432) & ADDRESS_LOOPBACK);
