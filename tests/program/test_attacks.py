@@ -176,12 +176,13 @@ def an_agent_in_a_worktree_does_not_reach_the_sockets_of_sessions(lab):
 def what_an_agent_was_told_is_for_its_user_alone(lab):
     repository(lab)
     before = os.umask(0)
-    worktree(lab, "true")
+    logs = [lab.home + "/trace.jsonl", lab.home + "/debug.jsonl"]
+    worktree(lab, "true", options=("--trace", logs[0], "--debug-file", logs[1]))
     os.umask(before)
     folders = [p for p in below(lab.home) if p.is_dir() and stat.S_IMODE(p.stat().st_mode) & 0o077]
     assert not folders, folders
     files = [p for p in below(lab.home) if p.is_file() and (p.name.endswith(".meta.json") or p.suffix == ".jsonl")]
-    assert any(p.name.endswith(".meta.json") for p in files), files
+    assert any(p.name.endswith(".meta.json") for p in files) and set(logs) <= {str(p) for p in files}, files
     open_ones = [p for p in files if stat.S_IMODE(p.stat().st_mode) & 0o077]
     assert not open_ones, open_ones
 
