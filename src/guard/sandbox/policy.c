@@ -541,6 +541,19 @@ static const struct host_entry *host_find(const struct host_list *list, struct s
 
 static const char not_listed[] = "not among sandbox.network.allowedDomains";
 
+/* 134744072, 0x8.8.8.8 and 010.8.8.8 are addresses for a resolver, and no list knows them as such. */
+static bool ends_in_number(struct str name)
+{
+	struct str last = { 0 };
+	size_t digits = 0;
+
+	for (struct str rest = name; rest.p;)
+		last = str_cut(&rest, '.');
+	while (digits < last.n && isdigit((unsigned char)last.p[digits]))
+		digits++;
+	return last.n && (digits == last.n || str_starts(last, STR("0x")));
+}
+
 const char *host_refusal(const struct sandbox_policy *p, struct str host, unsigned port)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -549,6 +562,7 @@ const char *host_refusal(const struct sandbox_policy *p, struct str host, unsign
 	bool valid = name.n && name.n <= HOST_MAX && name.p[0] != '.' && !str_has(name, STR(".."));
 	for (size_t i = 0; i < name.n; i++)
 		valid = valid && (isalnum((unsigned char)name.p[i]) || char_in(name.p[i], "-_.:[]"));
+	valid = valid && (!ends_in_number(name) || address_kind_of_host(name));
 	if (!p || !valid || !port)
 		return "not a valid name";
 	if (host_find(&p->denied, name, port, false))

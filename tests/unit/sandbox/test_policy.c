@@ -76,6 +76,12 @@ TEST(hosts_are_decided_by_name_and_port)
 		if ((host_refusal(p, str_from(rows[i].host), rows[i].port) == NULL) != rows[i].passes)
 			fail_msg("%s:%u", rows[i].host, rows[i].port);
 	CHECK_INT(str_count(p->notes), 8);
+	static const char *const numbers[] = { "134744072",  "8.8.2056",   "8.526344", "010.8.8.8", "0x8.8.8.8",
+					       "0X08080808", "8.8.8.0x8.", "8.8.8.08", "a.8" };
+	CHECK(host_may_be_asked(p, STR("9.9.9.9"), 443) && host_may_be_asked(p, STR("9a.8b"), 443));
+	for (size_t i = 0; i < COUNT_OF(numbers); i++)
+		if (host_may_be_asked(p, str_from(numbers[i]), 443))
+			fail_msg("%s may be asked about", numbers[i]);
 	CHECK_INT(host_addresses(p, STR("a.wild.test"), 443), ADDRESS_PUBLIC);
 	CHECK_INT(host_addresses(p, STR("allowed.test"), 443), ADDRESS_PUBLIC | ADDRESS_PRIVATE);
 	CHECK(host_addresses(p, STR("localhost"), 5432) & ADDRESS_LOOPBACK);
