@@ -5,6 +5,7 @@ of commands holds, and what an agent in a worktree can reach."""
 import json
 import os
 import pathlib
+import shutil
 import signal
 import stat
 import subprocess
@@ -142,6 +143,26 @@ def an_agent_that_cannot_be_held_to_its_worktree_does_not_start(lab):
     assert not below(lab.work, "ran")
 
 
+def what_cadre_writes_into_a_git_directory_goes_through_no_link(lab):
+    """A repository that was unpacked brings its .git, and commands that are held to the directory can write most of it."""
+    out, home = pathlib.Path(lab.folder, "out"), pathlib.Path(lab.work, ".git")
+    for name, target in (("info/exclude", "secret"), ("info/exclude", "new"), ("info", ""), ("cadre-worktrees.lock", "new")):
+        for place in (lab.work, out):
+            shutil.rmtree(place, ignore_errors=True)
+            os.mkdir(place)
+        repository(lab)
+        pathlib.Path(out, "secret").write_text("CANARY\n")
+        link = home / name
+        shutil.rmtree(link, ignore_errors=True)
+        link.unlink(missing_ok=True)
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(out / target)
+        texts, done = worktree(lab, "true")
+        assert not texts and str(link) in done.out, (name, texts, done)
+        assert link.is_symlink() and [p.name for p in below(out)] == ["secret"], (name, below(out))
+        assert (out / "secret").read_text() == "CANARY\n", name
+
+
 def an_agent_in_a_worktree_does_not_reach_the_sockets_of_sessions(lab):
     repository(lab)
     runtime = pathlib.Path(lab.home, "run")
@@ -155,12 +176,13 @@ def an_agent_in_a_worktree_does_not_reach_the_sockets_of_sessions(lab):
 def what_an_agent_was_told_is_for_its_user_alone(lab):
     repository(lab)
     before = os.umask(0)
-    worktree(lab, "true")
+    logs = [lab.home + "/trace.jsonl", lab.home + "/debug.jsonl"]
+    worktree(lab, "true", options=("--trace", logs[0], "--debug-file", logs[1]))
     os.umask(before)
     folders = [p for p in below(lab.home) if p.is_dir() and stat.S_IMODE(p.stat().st_mode) & 0o077]
     assert not folders, folders
     files = [p for p in below(lab.home) if p.is_file() and (p.name.endswith(".meta.json") or p.suffix == ".jsonl")]
-    assert any(p.name.endswith(".meta.json") for p in files), files
+    assert any(p.name.endswith(".meta.json") for p in files) and set(logs) <= {str(p) for p in files}, files
     open_ones = [p for p in files if stat.S_IMODE(p.stat().st_mode) & 0o077]
     assert not open_ones, open_ones
 
@@ -301,6 +323,7 @@ if __name__ == "__main__":
          commands_and_servers_get_no_keys_of_models,
          a_rule_holds_for_the_copy_in_a_worktree,
          an_agent_that_cannot_be_held_to_its_worktree_does_not_start,
+         what_cadre_writes_into_a_git_directory_goes_through_no_link,
          an_agent_in_a_worktree_does_not_reach_the_sockets_of_sessions,
          what_an_agent_was_told_is_for_its_user_alone,
          one_signal_ends_a_run_whose_git_hangs,

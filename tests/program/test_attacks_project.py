@@ -3,12 +3,13 @@
 """What a project that is not trusted gets by its skills, agents, links, its repository and its servers."""
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import threading
 
 import test_agents_limits as limits
-from lab import CADRE, DEADLINE_S, Skip, main
+from lab import CADRE, DEADLINE_S, Skip, below, main
 from test_attacks import git
 from test_attacks_files import play
 from test_sandbox import write
@@ -179,6 +180,26 @@ def an_answer_about_the_project_is_not_stored_in_another_place(lab):
             assert ("Bash" in f.read()) == stored, done
 
 
+def what_a_user_adds_to_the_project_is_not_written_elsewhere(lab):
+    """The same for the verbs that write files of a project."""
+    server = '{"mcpServers":{"old":{"command":"true"}}}'
+    verbs = ((".mcp.json", ("mcp", "add", "-s", "project", "x", "--", "true"), ".mcp.json"), (".mcp.json", ("mcp", "remove", "-s", "project", "old"), ".mcp.json"),
+             (".claude/agents", ("agents", "new", "fresh"), "fresh.md"), (".claude", ("agents", "new", "fresh"), "fresh.md"))
+    for link, args, said in verbs:
+        for trusted in (False, True):
+            for place in (lab.work, lab.folder + "/out"):
+                shutil.rmtree(place, ignore_errors=True)
+                os.makedirs(place)
+            target = pathlib.Path(lab.folder, "out", "there")
+            target.write_text(server) if said == ".mcp.json" else target.mkdir()
+            path = pathlib.Path(lab.work, link)
+            path.parent.mkdir(exist_ok=True)
+            path.symlink_to(target)
+            done = lab.cadre(*args[:2], *(("--trust-project",) if trusted else ()), *args[2:])
+            changed = target.read_text() != server if target.is_file() else bool(below(str(target)))
+            assert changed == trusted and (trusted or "leads out of this project, which is not trusted" in done.err), (args, trusted, done)
+
+
 def under_managed_rules_nothing_else_allows(lab):
     """allowManagedPermissionRulesOnly: neither options nor settings, skills, agents or answers of a client; the managed rule does."""
     skill(lab.home, "s", "allowed-tools: Bash\n")
@@ -259,5 +280,6 @@ def variables_of_a_project_reach_no_program(lab):
 if __name__ == "__main__":
     main(what_a_project_is_full_of_costs_bounded_time_and_memory, variables_of_a_project_reach_no_program, a_forged_record_of_a_worktree_leads_nowhere, a_difference_is_shown_without_running_anything_of_the_repository,
          under_managed_rules_nothing_else_allows, an_answer_about_the_project_is_not_stored_in_another_place,
+         what_a_user_adds_to_the_project_is_not_written_elsewhere,
          git_of_cadre_runs_nothing_that_the_repository_names,
          definitions_of_a_project_stay_in_it_until_it_is_trusted, rules_of_a_skill_count_only_if_its_folder_is_trusted)

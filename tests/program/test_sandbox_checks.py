@@ -526,6 +526,16 @@ def a_name_behind_an_allowed_one_is_not_asked_for(lab):
     out = run_inside(lab, hello.format("evil.test"), lists)
     assert not any(b"evil" in s for s in server.seen), server.seen
     assert "evil.test:443 (asked for behind localhost)" in out, out
+    records = PY % ("import socket, ssl\ni, o = ssl.MemoryBIO(), ssl.MemoryBIO()\nc = ssl.create_default_context()\n"
+                    "try: c.wrap_bio(i, o, server_hostname=\"evil.test\").do_handshake()\nexcept ssl.SSLWantReadError: pass\n"
+                    "hello = o.read()[5:]\nrecord = lambda kind, b: bytes([kind, 3, 1]) + len(b).to_bytes(2, \"big\") + b\n"
+                    "s = socket.create_connection((\"127.0.0.1\", 443), 9)\n"
+                    "s.sendall({0} + b\"\".join(record(22, hello[i:i + {1}]) for i in range(0, len(hello), {1})))\n"
+                    "try: print(s.recv(99))\nexcept OSError as e: print(e)")
+    for before, size in (("b\"\"", 3), ("b\"\"", 200), ("record(22, b\"\")", 9999), ("record(21, b\"\\x01\\x5a\")", 9999)):
+        del server.seen[:]
+        out = run_inside(lab, records.format(before, size), lists)
+        assert not any(server.seen) and "blocked: network" in out, (before, size, server.seen, out)
 
 
 def what_the_settings_cannot_mean_is_said(lab):

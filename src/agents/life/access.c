@@ -257,6 +257,7 @@ static void choose_from_pool(struct agent *a)
 {
 	const struct agent_tree *t = a->tree;
 	CLEANUP(tool_set_release) struct tool_set own = { 0 };
+	struct memory_dirs places;
 
 	if (!a->definition) {
 		tool_set_release(&a->tools);
@@ -277,10 +278,11 @@ static void choose_from_pool(struct agent *a)
 	}
 	servers_of_definition(a, &own);
 	tool_choice_release(&a->choice);
-	tool_choose(a->definition,
-		    &(struct tool_choice_spec){
-			    .pool = &t->pool, .own = &own, .memory = t->switches.memory_on, .main_thread = true },
-		    &a->choice);
+	tool_choose(
+		a->definition,
+		&(struct tool_choice_spec){
+			.pool = &t->pool, .own = &own, .memory = agent_memory_dirs(a, &places), .main_thread = true },
+		&a->choice);
 	take_choice(a);
 	if (t->answer_tool && tool_set_find(&a->tools, str_from(t->answer_tool->name)) != t->answer_tool)
 		tool_set_add(&a->tools, t->answer_tool); /* the host wants it, whatever the agent chose */
@@ -315,6 +317,7 @@ int agent_choose_tools(struct agent *a, struct err *err)
 	const struct agent_tree *t = a->tree;
 	CLEANUP(tool_set_release) struct tool_set pool = { 0 };
 	AUTO_BUF struct buf why = { 0 };
+	struct memory_dirs places;
 
 	if (!a->parent)
 		return choose_main_tools(a, err);
@@ -333,7 +336,7 @@ int agent_choose_tools(struct agent *a, struct err *err)
 			    .own = &a->server_tools,
 			    .background = a->record->background,
 			    .deepest = a->who.depth >= t->limits.depth,
-			    .memory = t->switches.memory_on,
+			    .memory = agent_memory_dirs(a, &places),
 			    .whole = a->is_fork,
 			    .member = a->record->member != NULL,
 			    .plans = plans,

@@ -23,7 +23,7 @@ struct worktree_repo *repo_get(struct worktree_pool *pool, const char *common, c
 		if (!strcmp(r->common, common) && !strcmp(r->root, root))
 			return r;
 	buf_addf(&path, "%s/cadre-worktrees.lock", common);
-	int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	int fd = open(path.p, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0) {
 		err_set(err, ERR_IO, "cannot open %s: %m", path.p);
 		return NULL;
@@ -83,11 +83,11 @@ static int make_real_dir(const char *path, bool *ret_made, struct err *err)
 static int exclude_worktrees(const struct worktree_repo *repo, struct err *err)
 {
 	static const char line[] = ".claude/worktrees/";
-	AUTO_BUF struct buf path = { 0 };
+	static const char path[] = "info/exclude";
 	AUTO_BUF struct buf text = { 0 };
 
-	buf_addf(&path, "%s/info/exclude", repo->common);
-	int rc = file_read(path.p, EXCLUDE_LIMIT, &text, err);
+	/* A repository, or a command in it, may have made a link of it. */
+	int rc = file_below_read(repo->common, path, EXCLUDE_LIMIT, &text, err);
 	if (rc < 0 && rc != -ERR_NOT_FOUND)
 		return rc;
 	for (struct str rest = buf_str(&text); rest.p;)
@@ -96,8 +96,7 @@ static int exclude_worktrees(const struct worktree_repo *repo, struct err *err)
 	if (text.n && text.p[text.n - 1] != '\n')
 		buf_addch(&text, '\n');
 	buf_addf(&text, "%s\n", line);
-	rc = file_make_parents_mode(path.p, 0777, err);
-	return rc < 0 ? rc : file_replace(path.p, text.p, text.n, err);
+	return file_below_replace(repo->common, path, buf_str(&text), err);
 }
 
 int repo_prepare(struct worktree_repo *repo, struct err *err)

@@ -6,6 +6,7 @@
 #include "defs/agentdef/registry.h"
 #include "defs/policy/plugins.h"
 #include "config/settings/trust.h"
+#include "guard/permission/resolved_path.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 
@@ -344,6 +345,28 @@ int services_mcp_locations(struct services *sv, struct arena *a, struct mcp_loca
 		return -(int)err->kind;
 	mcp_locations_find(ret_places, a, files.cwd, state_file, SETTINGS_ALL);
 	return 0;
+}
+
+int settings_check_target(const struct settings_spec *files, const char *path, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct resolved_path file = resolved_path_find(&a, "/", str_from(path));
+
+	if (files->trusted || path_is_inside(path, files->config_dir) ||
+	    resolved_path_is_inside(&a, &file, files->cwd) ||
+	    resolved_path_is_inside(&a, &file, trust_folder(&a, files->cwd)))
+		return 0;
+	return err_set(err, ERR_DENIED, "%s leads out of this project, which is not trusted", path);
+}
+
+int services_check_target(struct services *sv, const char *path, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct settings_spec files;
+
+	if (services_settings_spec(sv, &a, &files, err) < 0)
+		return -(int)err->kind;
+	return settings_check_target(&files, path, err);
 }
 
 const struct mcp_item *mcp_config_item(const struct mcp_config *config, const char *name)

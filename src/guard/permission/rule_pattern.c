@@ -61,13 +61,30 @@ static int set_glob(struct path_rule *r, struct arena *a, const struct draft *d,
 	const char *front = d->anchored ? "" : "**/";
 	struct str start = d->anchored ? glob_static_prefix(d->text) : STR("");
 
-	if (d->covers)
-		buf_addf(&full, "{%s" STR_FMT ",%s" STR_FMT "/**}", front, STR_ARG(d->text), front, STR_ARG(d->text));
-	else
-		buf_addf(&full, "%s" STR_FMT, front, STR_ARG(d->text));
+	/* Nothing stands around the text: what it has of commas and braces would mean something else there. */
+	buf_addf(&full, "%s" STR_FMT "%s", front, STR_ARG(d->text), d->covers ? "{,/**}" : "");
 	r->shape = PATH_GLOB;
 	r->start = arena_str(a, start);
 	return glob_compile(&r->glob, buf_str(&full), err);
+}
+
+/* "a//b/./c" is "a/b/c"; a first "." and a last slash mean something. */
+static struct str squeeze_path(struct arena *a, struct str path)
+{
+	char *text = arena_alloc(a, path.n + 1);
+	size_t n = 0;
+
+	for (struct str rest = path; rest.p;) {
+		struct str part = str_cut(&rest, '/');
+		if (n && (!part.n || str_is(part, ".")))
+			continue;
+		if (part.n)
+			memcpy(text + n, part.p, part.n);
+		n += part.n;
+		if (rest.p)
+			text[n++] = '/';
+	}
+	return (struct str){ text, n };
 }
 
 int path_rule_compile(struct path_rule *r, struct arena *a, struct str pattern, bool strict, const char *base,
@@ -86,6 +103,7 @@ int path_rule_compile(struct path_rule *r, struct arena *a, struct str pattern, 
 		return -ERR_PARSE;
 	if (r->base)
 		r->base = path_absolute(a, "/", str_from(r->base));
+	d.text = squeeze_path(a, d.text);
 	/* An end that only says "and all below" */
 	while (str_ends(d.text, STR("/**")) || str_is(d.text, "**")) {
 		d.text.n -= MIN(d.text.n, 3);

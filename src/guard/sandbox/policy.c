@@ -154,6 +154,12 @@ bool host_split(struct str text, struct str *ret_name, uint64_t *port)
 	return str_to_u64((struct str){ text.p + end + 1, text.n - end - 1 }, port) && *port && *port <= 65535;
 }
 
+/* This machine and its link: whoever allows it must name the port. */
+static bool host_is_here(struct str host)
+{
+	return address_kind_of_host(host) & (ADDRESS_LOOPBACK | ADDRESS_LINK);
+}
+
 static void on_host(void *data, const struct settings_item *item)
 {
 	struct reading *r = data;
@@ -185,6 +191,11 @@ static void on_host(void *data, const struct settings_item *item)
 	if (!name.n || (memchr(name.p + 1, '*', name.n - 1) != NULL) ||
 	    (name.p[0] == '*' && name.n > 1 && name.p[1] != '.')) {
 		reading_note(r, &item->origin, text, "is not a host, a *.host or an address: it has no effect");
+		return;
+	}
+	if (r->allows && !port && host_is_here(name) && str_starts(str_from(r->key), STR("sandbox."))) {
+		reading_note(r, &item->origin, text,
+			     "is this machine or its link, and names no port: it has no effect");
 		return;
 	}
 	reading_keep(r, &item->origin, text, arena_str(a, name).p);
@@ -521,7 +532,7 @@ static const struct host_entry *host_find(const struct host_list *list, struct s
 	for (size_t i = 0; i < list->count; i++) {
 		const struct host_entry *e = &list->list[i];
 		bool same = strict && literal ? str_is(host, e->name) : host_rule_match(str_from(e->name), host);
-		bool named = e->port ? e->port == port : !strict || !port_needs_naming(port);
+		bool named = e->port ? e->port == port : !strict || !(port_needs_naming(port) || host_is_here(host));
 		if (same && named)
 			return e;
 	}
@@ -529,6 +540,19 @@ static const struct host_entry *host_find(const struct host_list *list, struct s
 }
 
 static const char not_listed[] = "not among sandbox.network.allowedDomains";
+
+/* 134744072, 0x8.8.8.8 and 010.8.8.8 are addresses for a resolver, and no list knows them as such. */
+static bool ends_in_number(struct str name)
+{
+	struct str last = { 0 };
+	size_t digits = 0;
+
+	for (struct str rest = name; rest.p;)
+		last = str_cut(&rest, '.');
+	while (digits < last.n && isdigit((unsigned char)last.p[digits]))
+		digits++;
+	return last.n && (digits == last.n || str_starts(last, STR("0x")));
+}
 
 const char *host_refusal(const struct sandbox_policy *p, struct str host, unsigned port)
 {
@@ -538,6 +562,7 @@ const char *host_refusal(const struct sandbox_policy *p, struct str host, unsign
 	bool valid = name.n && name.n <= HOST_MAX && name.p[0] != '.' && !str_has(name, STR(".."));
 	for (size_t i = 0; i < name.n; i++)
 		valid = valid && (isalnum((unsigned char)name.p[i]) || char_in(name.p[i], "-_.:[]"));
+	valid = valid && (!ends_in_number(name) || address_kind_of_host(name));
 	if (!p || !valid || !port)
 		return "not a valid name";
 	if (host_find(&p->denied, name, port, false))

@@ -215,12 +215,20 @@ static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *ret)
 /* Behind an allowed name another one could be asked for, at the same servers. */
 static void link_check_hello(struct link *l)
 {
+	AUTO_BUF struct buf joined = { 0 };
 	struct str name;
-	enum hello hello = tls_hello_name(buf_str(&l->head), &name);
+	enum hello hello = tls_hello_name(buf_str(&l->head), &joined, &name);
 
 	if (hello == HELLO_PART)
 		return;
 	l->hello_seen = true;
+	if (hello == HELLO_BAD) {
+		sandbox_note_refusal(l->proxy->sandbox,
+				     "blocked: network %s:%u (what it is asked for by TLS cannot be told)",
+				     l->asked.host, l->asked.port);
+		link_close(l);
+		return;
+	}
 	if (hello == HELLO_NAMED && !str_is_nocase(name, l->asked.host) &&
 	    host_refusal(l->proxy->sandbox->policy, name, l->asked.port)) {
 		sandbox_note_refusal(l->proxy->sandbox, "blocked: network " STR_FMT ":%u (asked for behind %s)",

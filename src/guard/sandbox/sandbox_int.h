@@ -128,9 +128,9 @@ const char *names_find(const struct names *n,
 		       uint32_t address); /* the name that got this address (host order); NULL: none */
 
 /* tls_hello.c: the server name that a client asks for, before anything is forwarded. */
-enum hello { HELLO_PART, HELLO_NONE, HELLO_NAMED };
-enum hello tls_hello_name(struct str bytes,
-			  struct str *ret_name); /* of the first bytes of a connection; borrowed from them */
+enum hello { HELLO_PART, HELLO_NONE, HELLO_NAMED, HELLO_BAD /* TLS, and servers may read it in different ways */ };
+/* Of the first bytes of a connection. The message is joined from its records in *joined; the name is borrowed from there. */
+enum hello tls_hello_name(struct str bytes, struct buf *joined, struct str *ret_name);
 
 /* NULL: the host may be reached. *ret_wait: it is being asked about, and proxy_answered() comes. */
 const char *sandbox_host_refusal(struct sandbox *s, const char *host, unsigned port, bool *ret_wait);

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * tls_hello.c - the server name in a ClientHello (RFC 8446, 6066), in one record, which is how clients send it. */
+ * tls_hello.c - the server name in a ClientHello (RFC 8446, 6066), which may be cut into several records. What one server
+ * may read otherwise than another is refused. */
 #include "guard/sandbox/sandbox_int.h"
 
-enum { RECORD_HANDSHAKE = 22, CLIENT_HELLO = 1, EXTENSION_NAME = 0, RECORD_MAX = 16 * 1024 };
+enum {
+	RECORD_FIRST = 20,
+	RECORD_HANDSHAKE = 22,
+	RECORD_LAST = 23,
+	CLIENT_HELLO = 1,
+	EXTENSION_NAME = 0,
+	HELLO_MAX = 16 * 1024
+};
 
 /* Takes n bytes off the front; false: there are not so many. */
 static bool take(struct str *s, size_t n, struct str *ret)
@@ -27,31 +35,57 @@ static bool take_sized(struct str *s, size_t bytes, struct str *ret)
 	return take(s, n, ret);
 }
 
-enum hello tls_hello_name(struct str bytes, struct str *ret_name)
+/* The name in the list of names, which has one entry, of the kind host */
+static bool take_name(struct str value, struct str *ret_name)
 {
+	struct str list;
+	struct str kind;
+
+	return take_sized(&value, 2, &list) && !value.n && take(&list, 1, &kind) && kind.p[0] == 0 &&
+	       take_sized(&list, 2, ret_name) && !list.n && ret_name->n;
+}
+
+enum hello tls_hello_name(struct str bytes, struct buf *joined, struct str *ret_name)
+{
+	const size_t said = bytes.n;
 	struct str skipped;
 	struct str record;
+	struct str rest;
 	struct str hello;
 	struct str extensions;
+	struct str name = { 0 };
 
 	*ret_name = (struct str){ 0 };
-	if (!bytes.n || (unsigned char)bytes.p[0] != RECORD_HANDSHAKE)
-		return bytes.n ? HELLO_NONE : HELLO_PART;
-	if (!take(&bytes, 3, &skipped) || !take_sized(&bytes, 2, &record))
-		return bytes.n > RECORD_MAX ? HELLO_NONE : HELLO_PART;
-	if (!take(&record, 1, &skipped) || skipped.p[0] != CLIENT_HELLO || !take_sized(&record, 3, &hello) ||
-	    !take(&hello, 34, &skipped) || !take_sized(&hello, 1, &skipped) || !take_sized(&hello, 2, &skipped) ||
-	    !take_sized(&hello, 1, &skipped) || !take_sized(&hello, 2, &extensions))
+	if (said && (bytes.p[0] < RECORD_FIRST || bytes.p[0] > RECORD_LAST))
 		return HELLO_NONE;
-	for (struct str type; take(&extensions, 2, &type);) {
+	buf_clear(joined);
+	do {
+		if (bytes.n && bytes.p[0] != RECORD_HANDSHAKE)
+			return HELLO_BAD;
+		if (!take(&bytes, 3, &skipped) || !take_sized(&bytes, 2, &record))
+			return said > HELLO_MAX ? HELLO_BAD : HELLO_PART;
+		buf_append(joined, record);
+		rest = buf_str(joined);
+		if (!record.n || rest.p[0] != CLIENT_HELLO)
+			return HELLO_BAD;
+	} while (!take(&rest, 1, &skipped) || !take_sized(&rest, 3, &hello));
+	if (rest.n || !take(&hello, 34, &skipped) || !take_sized(&hello, 1, &skipped) ||
+	    !take_sized(&hello, 2, &skipped) || !take_sized(&hello, 1, &skipped))
+		return HELLO_BAD;
+	if (!hello.n)
+		return HELLO_NONE;
+	if (!take_sized(&hello, 2, &extensions) || hello.n)
+		return HELLO_BAD;
+	while (extensions.n) {
+		struct str type;
 		struct str value;
-		struct str list;
-		struct str kind;
-		if (!take_sized(&extensions, 2, &value))
-			return HELLO_NONE;
-		if (type.p[0] == 0 && type.p[1] == EXTENSION_NAME && take_sized(&value, 2, &list) &&
-		    take(&list, 1, &kind) && kind.p[0] == 0 && take_sized(&list, 2, ret_name) && ret_name->n)
-			return HELLO_NAMED;
+		if (!take(&extensions, 2, &type) || !take_sized(&extensions, 2, &value))
+			return HELLO_BAD;
+		if (type.p[0] || type.p[1] != EXTENSION_NAME)
+			continue;
+		if (name.n || !take_name(value, &name))
+			return HELLO_BAD;
 	}
-	return HELLO_NONE;
+	*ret_name = name;
+	return name.n ? HELLO_NAMED : HELLO_NONE;
 }

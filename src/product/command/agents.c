@@ -434,7 +434,9 @@ static int agents_new(struct cadre_call *call)
 	const char *path = arena_printf(&a, "%s/.claude/agents/%s.md", sources.cwd, name);
 	buf_add(&text, agent_template_text, (size_t)(gap - agent_template_text));
 	buf_addf(&text, "%s%s", name, gap + strlen("NAME"));
-	status = file_make_parents_mode(path, 0777, call->err);
+	status = services_check_target(call->services, path, call->err);
+	if (status == 0)
+		status = file_make_parents_mode(path, 0777, call->err);
 	if (status < 0)
 		return status;
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);

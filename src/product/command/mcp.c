@@ -329,6 +329,8 @@ static int add_entry(struct cadre_call *call, struct str json)
 	if (status == 0 && there)
 		status = err_set(err, ERR_USAGE, "%s has a server '%s' already (scope %s); remove it first",
 				 place->file, name, mcp_scope_word(entry.scope));
+	if (status == 0 && place->scope == MCP_SCOPE_PROJECT)
+		status = services_check_target(call->services, place->file, err);
 	if (status == 0)
 		status = mcp_location_set(place, str_from(name), json, err);
 	if (status < 0)
@@ -395,6 +397,7 @@ static int mcp_remove(struct cadre_call *call)
 
 	if (services_mcp_locations(call->services, &a, &places, call->err) < 0 ||
 	    find_entry(&places, name, args_value(&call->args, "scope"), &place, call->err) < 0 ||
+	    (place->scope == MCP_SCOPE_PROJECT && services_check_target(call->services, place->file, call->err) < 0) ||
 	    mcp_location_set(place, str_from(name), (struct str){ 0 }, call->err) < 0)
 		return -(int)call->err->kind;
 	report_change(call->report, place, name, "removed");

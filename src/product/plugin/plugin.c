@@ -318,6 +318,8 @@ static int record_wish(struct change *k, const char *id, enum wish wish, struct 
 	const char *path = NULL;
 	int status = settings_path(k, &path, err);
 
+	if (status == 0)
+		status = services_check_target(k->ctx.services, path, err);
 	if (status == 0) {
 		trust_note_local(k->ctx.config_dir, path);
 		status = settings_set_member(path, names, COUNT_OF(names), words[wish], err);

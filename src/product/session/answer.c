@@ -54,24 +54,11 @@ static void on_setting_stored(void *data, const struct err *err)
 	free(to);
 }
 
-/* A file of a project that is not trusted may be a link to one of the user's own: an answer about this project is not for that. */
-static int check_target(struct cadre_session *s, const char *path, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const struct resolved_path file = resolved_path_find(&a, "/", str_from(path));
-
-	if (s->tree.policy->trusted || path_is_inside(path, s->services->store.config_dir) ||
-	    resolved_path_is_inside(&a, &file, s->tree.project_dir) ||
-	    resolved_path_is_inside(&a, &file, trust_folder(&a, s->tree.main.cwd)))
-		return 0;
-	return err_set(err, ERR_DENIED, "%s leads out of this project, which is not trusted", path);
-}
-
 int session_store_setting(struct cadre_session *s, const struct settings_change *c, struct err *err)
 {
 	struct services *sv = s->services;
 
-	if (check_target(s, c->path, err) < 0)
+	if (settings_check_target(settings_source(s->tree.policy->settings), c->path, err) < 0)
 		return -(int)err->kind;
 	struct stored_for *to = xnew(struct stored_for, .services = sv);
 

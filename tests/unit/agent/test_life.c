@@ -192,8 +192,8 @@ TEST(a_main_agent_that_fails_at_a_step_is_down_again)
 		if (rows[i].option) {
 			set_option(&st, rows[i].option, rows[i].value);
 		} else {
-			put_agent(&st, "keeper", "memory: user\n");
-			file_put(path_join(&st.arena, st.dir, "config/agent-memory"), STR("in the way"));
+			put_agent(&st, "keeper", "memory: project\n");
+			file_put(path_join(&st.arena, st.dir, ".claude/agent-memory"), STR("in the way"));
 		}
 		open_tree(&st, &t);
 		if (!rows[i].option) {
@@ -268,7 +268,7 @@ TEST(a_child_that_fails_at_a_step_leaves_nothing)
 		  { .type = "worker", .isolation = "remote" },
 		  "isolation \"remote\" is not available" },
 		{ "worktree", "isolation: worktree\n", { .type = "worker" }, "git" },
-		{ "prompt", "memory: user\n", { .type = "worker" }, "agent-memory" },
+		{ "prompt", "memory: project\n", { .type = "worker" }, "agent-memory" },
 		{ "tools", "tools: Nope\n", { .type = "worker" }, "zero tools" },
 	};
 
@@ -281,7 +281,7 @@ TEST(a_child_that_fails_at_a_step_leaves_nothing)
 		if (!strcmp(rows[i].step, "record"))
 			file_put(t->session_dir, STR("in the way"));
 		if (!strcmp(rows[i].step, "prompt"))
-			file_put(path_join(&st.arena, st.dir, "config/agent-memory"), STR("in the way"));
+			file_put(path_join(&st.arena, st.dir, ".claude/agent-memory"), STR("in the way"));
 		st.request = rows[i].request;
 		st.request.description = STR("d");
 		st.request.prompt = STR("go");

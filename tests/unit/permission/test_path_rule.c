@@ -51,6 +51,23 @@ TEST(patterns_start_at_their_anchor)
 		{ "a\\*b", "/w/a*b", BOTH },
 		{ "a\\*b", "/w/axb", NONE },
 		{ "docs/[ab].md", "/w/docs/a.md", BOTH },
+		{ "k,*/**", "/w/k,1/x", BOTH },
+		{ "./k,*/**", "/w/other/x", NONE }, /* a comma outside of braces is one */
+		{ "k,*/**", "/w/k", NONE },
+		{ "k,*", "/w/k,1", BOTH },
+		{ "k,*", "/w/k,1/x", DENY },
+		{ "{k,l}*/**", "/w/l1/x", BOTH },
+		{ "{k,l}*/**", "/w/m1/x", NONE },
+		{ "\\{k,l\\}*", "/w/{k,l}1", BOTH },
+		{ "\\{k,l\\}*", "/w/k1", NONE },
+		{ "[{]k,l*", "/w/{k,l1", BOTH },
+		{ "k}*", "/w/k}1", BOTH },
+		{ "k}*/**", "/w/x", NONE },
+		{ "a//src//**", "/w/a/src/b", BOTH },
+		{ ".//a/./src/**", "/w/a/src/b", BOTH },
+		{ "a/.", "/w/a/x", BOTH },
+		{ "//etc//./passwd", "/etc/passwd", BOTH },
+		{ "~//.ssh/./**", "/home/u/.ssh/id", BOTH },
 	};
 
 	setenv("HOME", "/home/u", 1);

@@ -54,18 +54,34 @@ TEST(hosts_are_decided_by_name_and_port)
 		{ "allowed.test%x", 443, false },
 		{ "localhost", 5432, true },
 		{ "localhost", 5433, false },
+		{ "127.0.0.1", 5432, false },
+		{ "127.0.0.1", 5434, true },
+		{ "[::1]", 5432, false },
+		{ "169.254.169.254", 80, false },
+		{ "app.localhost", 5432, false },
+		{ "app.localhost", 5435, true },
+		{ "tool.localhost", 5432, false },
 	};
 	char dir[FOLDER_MAX];
 	folder_make(dir);
 	struct sandbox_policy *p = policy_of(
-		dir, "{\"sandbox\": {\"network\": {\"allowedDomains\": [\"allowed.test\", \"mail.test:25\", "
-		     "\"*.wild.test\", \"192.0.2.7\", \"localhost:5432\", \"*\", \"a*b.test\", \"x.test:99999\"], "
-		     "\"deniedDomains\": [\"bad.wild.test\"]}}}");
+		dir,
+		"{\"sandbox\": {\"network\": {\"allowedDomains\": [\"allowed.test\", \"mail.test:25\", "
+		"\"*.wild.test\", \"192.0.2.7\", \"localhost:5432\", \"*\", \"a*b.test\", "
+		"\"localhost\", \"127.0.0.1\", \"127.0.0.1:5434\", \"[::1]\", \"169.254.169.254\", \"App.localhost.\", \"app.localhost:5435\", \"x.test:99999\"], "
+		"\"deniedDomains\": [\"bad.wild.test\"]}}, "
+		"\"permissions\": {\"allow\": [\"WebFetch(domain:localhost)\", \"WebFetch(domain:tool.localhost)\"]}}");
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if ((host_refusal(p, str_from(rows[i].host), rows[i].port) == NULL) != rows[i].passes)
 			fail_msg("%s:%u", rows[i].host, rows[i].port);
-	CHECK_INT(str_count(p->notes), 3);
+	CHECK_INT(str_count(p->notes), 8);
+	static const char *const numbers[] = { "134744072",  "8.8.2056",   "8.526344", "010.8.8.8", "0x8.8.8.8",
+					       "0X08080808", "8.8.8.0x8.", "8.8.8.08", "a.8" };
+	CHECK(host_may_be_asked(p, STR("9.9.9.9"), 443) && host_may_be_asked(p, STR("9a.8b"), 443));
+	for (size_t i = 0; i < COUNT_OF(numbers); i++)
+		if (host_may_be_asked(p, str_from(numbers[i]), 443))
+			fail_msg("%s may be asked about", numbers[i]);
 	CHECK_INT(host_addresses(p, STR("a.wild.test"), 443), ADDRESS_PUBLIC);
 	CHECK_INT(host_addresses(p, STR("allowed.test"), 443), ADDRESS_PUBLIC | ADDRESS_PRIVATE);
 	CHECK(host_addresses(p, STR("localhost"), 5432) & ADDRESS_LOOPBACK);
@@ -244,15 +260,16 @@ static size_t make_hello(unsigned char *p, const char *name)
 TEST(the_name_in_a_client_hello_is_found_and_nothing_is_read_beyond_it)
 {
 	unsigned char bytes[512];
+	AUTO_BUF struct buf joined = { 0 };
 	struct str name;
 	size_t n = make_hello(bytes, "asked.test");
 
-	CHECK_INT(tls_hello_name((struct str){ (char *)bytes, n }, &name), HELLO_NAMED);
+	CHECK_INT(tls_hello_name((struct str){ (char *)bytes, n }, &joined, &name), HELLO_NAMED);
 	CHECK_STR(name, "asked.test");
 	for (size_t i = 0; i < n; i++) { /* of the right size on the heap: a byte too far is a report */
 		char *part = xmalloc(i + !i);
 		memcpy(part, bytes, i);
-		CHECK_INT(tls_hello_name((struct str){ part, i }, &name), HELLO_PART);
+		CHECK_INT(tls_hello_name((struct str){ part, i }, &joined, &name), HELLO_PART);
 		free(part);
 	}
 	for (unsigned i = 0; i < 200000; i++) { /* numbers that lie */
@@ -260,14 +277,76 @@ TEST(the_name_in_a_client_hello_is_found_and_nothing_is_read_beyond_it)
 		memcpy(copy, bytes, n);
 		for (unsigned k = 0; k < 3; k++)
 			copy[(i * 7919 + k * 104729) % n] = (char)(i * 31 + k * 17);
-		enum hello hello = tls_hello_name((struct str){ copy, n }, &name);
+		enum hello hello = tls_hello_name((struct str){ copy, n }, &joined, &name);
 		CHECK((hello == HELLO_NAMED) == (name.n > 0));
-		CHECK(!name.n || (name.p >= copy && name.p + name.n <= copy + n));
+		CHECK(!name.n || (name.p >= joined.p && name.p + name.n <= joined.p + joined.n));
 		free(copy);
 	}
 	n = make_hello(bytes, NULL);
-	CHECK_INT(tls_hello_name((struct str){ (char *)bytes, n }, &name), HELLO_NONE);
-	CHECK_INT(tls_hello_name(STR("GET / HTTP/1.1"), &name), HELLO_NONE);
+	CHECK_INT(tls_hello_name((struct str){ (char *)bytes, n }, &joined, &name), HELLO_NONE);
+	CHECK_INT(tls_hello_name(STR("GET / HTTP/1.1"), &joined, &name), HELLO_NONE);
+}
+
+static void add_records(struct buf *out, struct str message, size_t most)
+{
+	for (size_t i = 0; i < message.n; i += most) {
+		size_t n = MIN(most, message.n - i);
+		buf_add(out, "\x16\3\1", 3);
+		buf_addch(out, (char)(n >> 8));
+		buf_addch(out, (char)n);
+		buf_add(out, message.p + i, n);
+	}
+}
+
+/* Servers join records. None of them may find another name than we do. */
+TEST(a_client_hello_in_several_records_is_joined_and_what_could_mean_two_names_is_bad)
+{
+	static const struct {
+		const char *before;
+		size_t before_n, at; /* where in the message a byte is changed */
+		unsigned char byte;
+	} bad[] = {
+		{ "\x16\3\1\0\0", 5, 0, 1 },       /* a record without anything in it */
+		{ "\x15\3\1\0\2\1\x5a", 7, 0, 1 }, /* a warning */
+		{ "\x14\3\1\0\1\1", 6, 0, 1 },
+		{ "\x17\3\1\0\1x", 6, 0, 1 },
+		{ "", 0, 0, 2 },  /* another message */
+		{ "", 0, 48, 0 }, /* the extension comes twice */
+		{ "", 0, 57, 1 }, /* not the name of a host */
+		{ "", 0, 59, 9 }, /* more behind the name */
+		{ "", 0, 56, 12 },
+		{ "", 0, 50, 9 }, /* more extensions than there are */
+		{ "", 0, 3, 20 }, /* more behind the message */
+	};
+	unsigned char bytes[512];
+	AUTO_BUF struct buf joined = { 0 };
+	struct str name;
+	const size_t n = make_hello(bytes, "asked.test");
+	const struct str message = { (char *)bytes + 5, n - 5 };
+
+	for (size_t most = 1; most <= message.n; most++) {
+		AUTO_BUF struct buf cut = { 0 };
+		add_records(&cut, message, most);
+		CHECK_INT(tls_hello_name(buf_str(&cut), &joined, &name), HELLO_NAMED);
+		CHECK_STR(name, "asked.test");
+		for (size_t i = 0; i < cut.n; i++)
+			CHECK_INT(tls_hello_name((struct str){ cut.p, i }, &joined, &name), HELLO_PART);
+	}
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		AUTO_BUF struct buf said = { 0 };
+		buf_add(&said, bad[i].before, bad[i].before_n);
+		make_hello(bytes, "asked.test");
+		((unsigned char *)message.p)[bad[i].at] = bad[i].byte;
+		add_records(&said, message, message.n);
+		CHECK_INT(tls_hello_name(buf_str(&said), &joined, &name), HELLO_BAD);
+	}
+	AUTO_BUF struct buf endless = { 0 };
+	make_hello(bytes, "asked.test");
+	bytes[6] = 1;
+	add_records(&endless, (struct str){ message.p, 4 }, 4);
+	while (endless.n <= 16 * 1024)
+		buf_add(&endless, "\x16\3\1\0\1\0", 6);
+	CHECK_INT(tls_hello_name(buf_str(&endless), &joined, &name), HELLO_BAD);
 }
 
 int test_policy(void)
@@ -276,5 +355,6 @@ int test_policy(void)
 			 T(paths_start_where_their_file_says_and_wildcards_have_their_place),
 			 T(managed_lists_are_the_only_ones_if_managed_settings_say_so),
 			 T(a_file_of_the_project_only_narrows_and_under_a_lock_opens_nothing),
-			 T(the_name_in_a_client_hello_is_found_and_nothing_is_read_beyond_it));
+			 T(the_name_in_a_client_hello_is_found_and_nothing_is_read_beyond_it),
+			 T(a_client_hello_in_several_records_is_joined_and_what_could_mean_two_names_is_bad));
 }
