@@ -75,7 +75,11 @@ def sides(name, builds, rounds, words):
             if found is None:
                 print(f"{name}: left out, {side} cannot run it: {more[:150]}", flush=True)
                 return None
-            runs[side].append({"instructions, millions": counted.take()} if counted else {**found, "CPU of all programs, s": more})
+            instructions = counted.take() if counted else None
+            if instructions == 0:
+                print(f"{name}: left out, none of its programs of {side} reported instructions", flush=True)
+                return None
+            runs[side].append({"instructions, millions": instructions} if counted else {**found, "CPU of all programs, s": more})
     return runs
 
 

@@ -78,6 +78,7 @@ def process_forces_the_transcript_to_the_disk_once_at_the_end(lab):
     assert kinds.count("request") == 3, kinds
     synced = [path for kind, path in events if kind == "fsync" and path.endswith(".jsonl")]
     assert len(synced) == 1, synced
+    assert ("fsync", str(pathlib.Path(synced[0]).parent)) in events, events  # a new file is named by its directory
     first = kinds.index("fsync")
     assert "line" not in kinds[first:] and "request" not in kinds[first:], kinds
 

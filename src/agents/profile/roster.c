@@ -32,8 +32,10 @@ bool roster_has(const struct catalog *r, const struct agent_definition *d, const
 
 static void add_names(struct buf *out, const char *before, const struct name_list *list)
 {
-	for (size_t i = 0; i < list->count; i++)
-		buf_addf(out, "%s%s", i ? ", " : before, list->names[i]);
+	for (size_t i = 0; i < list->count; i++) {
+		buf_addstr(out, i ? ", " : before);
+		buf_addstr(out, list->names[i]);
+	}
 }
 
 void roster_tools(struct buf *out, const struct agent_definition *d)
@@ -77,8 +79,8 @@ static struct str tail_of(struct arena *a, const struct agent_definition *d, boo
 		if (!shown.n)
 			shown = utf8_cut(all, SHORT_TOOLS);
 	}
-	buf_addf(&text, " (%sTools: " STR_FMT, d->fork_context ? "Properties: access to current context; " : "",
-		 STR_ARG(shown));
+	buf_addstr(&text, d->fork_context ? " (Properties: access to current context; Tools: " : " (Tools: ");
+	buf_append(&text, shown);
 	if (left)
 		buf_addf(&text, " and %zu more", left);
 	buf_addch(&text, ')');

@@ -20,7 +20,8 @@ struct sync_item {
 	char *path;              /* owned */
 	uint64_t upto;           /* lines that it covers */
 	bool named;              /* the directory needs no sync */
-	int error;               /* errno of the thread; 0: done */
+	int error;               /* errno of the file's sync; 0: done */
+	int directory_error;
 };
 
 struct journal {
@@ -149,18 +150,27 @@ static int sync_path(const char *path, int flags)
 
 static void sync_files(struct sync_item *items)
 {
-	for (struct sync_item *i = items; i; i = i->next) {
+	for (struct sync_item *i = items; i; i = i->next)
 		i->error = sync_path(i->path, 0);
-		if (i->error || i->named)
+}
+
+/* May run beside sync_files(). */
+static void sync_directories(struct sync_item *items)
+{
+	for (struct sync_item *i = items; i; i = i->next) {
+		if (i->named)
 			continue;
 		AUTO_FREE char *dir = xstrndup(i->path, (size_t)(strrchr(i->path, '/') - i->path));
-		i->error = sync_path(dir, O_DIRECTORY);
+		i->directory_error = sync_path(dir, O_DIRECTORY);
 	}
 }
 
 static void on_sync_thread(uv_work_t *work)
 {
-	sync_files(CONTAINER_OF(work, struct sync_batch, work)->items);
+	struct sync_batch *b = CONTAINER_OF(work, struct sync_batch, work);
+
+	sync_files(b->items);
+	sync_directories(b->items);
 }
 
 /* The syncs are over. */
@@ -171,9 +181,9 @@ static void end_items(struct sync_item *items)
 		next = i->next;
 		if (j) {
 			j->running = NULL;
-			j->sync_error = i->error;
-			j->synced = i->error ? j->synced : i->upto;
-			j->named = j->named || !i->error;
+			j->sync_error = i->error ? i->error : i->directory_error;
+			j->synced = j->sync_error ? j->synced : i->upto;
+			j->named = j->named || !j->sync_error;
 			if (j->waiter)
 				loop_kick(j->store->loop, TAKE(j->waiter));
 		}
@@ -218,6 +228,7 @@ static void end_last(struct store *s)
 {
 	if (!s->batch || !s->batch->is_last)
 		return;
+	sync_directories(s->batch->items); /* beside the files: one commit of the file system for both */
 	uv_thread_join(&s->batch->thread);
 	on_synced(&s->batch->work, 0);
 }
@@ -263,7 +274,7 @@ void store_finish(struct store *s)
 	batch_take(s);
 	s->batch->is_last = uv_thread_create(&s->batch->thread, on_last_thread, s->batch) == 0;
 	if (!s->batch->is_last) {
-		sync_files(s->batch->items);
+		on_sync_thread(&s->batch->work);
 		on_synced(&s->batch->work, 0);
 	}
 }
@@ -276,6 +287,7 @@ void store_release(struct store *s)
 	while (s->batch)
 		loop_run(s->loop);
 	sync_files(s->queue);
+	sync_directories(s->queue);
 	end_items(s->queue);
 	assert(!s->newest);
 	kick_cancel(&s->kick);

@@ -12,8 +12,14 @@ static void add_lines(struct buf *out, const struct budgeted_list *l, size_t lim
 		struct str whole = item->description;
 		struct str shown = whole.n <= limit ? whole : str_trim(utf8_cut(whole, limit - 3));
 		struct str tail = limit == SIZE_MAX ? item->tail : item->short_tail;
-		buf_addf(out, "- " STR_FMT "%s" STR_FMT "%s" STR_FMT "\n", STR_ARG(item->name), shown.n ? ": " : "",
-			 STR_ARG(shown), shown.n < whole.n ? "..." : "", STR_ARG(tail));
+		/* Not buf_addf(): every session writes these lists, and formats take several times as long. */
+		buf_addstr(out, "- ");
+		buf_append(out, item->name);
+		buf_addstr(out, shown.n ? ": " : "");
+		buf_append(out, shown);
+		buf_addstr(out, shown.n < whole.n ? "..." : "");
+		buf_append(out, tail);
+		buf_addch(out, '\n');
 	}
 }
 

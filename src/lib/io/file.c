@@ -437,11 +437,16 @@ void dir_lock_leave(struct dir_lock *l)
 
 char *path_join(struct arena *a, const char *dir, const char *name)
 {
-	size_t n = strlen(dir);
+	size_t n = strlen(dir), name_n = strlen(name);
 
 	if (name[0] == '/' || !n)
-		return arena_strdup(a, name);
-	return arena_printf(a, "%s%s%s", dir, dir[n - 1] == '/' ? "" : "/", name);
+		return arena_dup(a, name, name_n);
+	char *path = arena_alloc(a, n + 1 + name_n + 1);
+	char *end = mempcpy(path, dir, n);
+	if (end[-1] != '/')
+		*end++ = '/';
+	memcpy(end, name, name_n + 1);
+	return path;
 }
 
 /* out holds an absolute path without a slash at its end ("" is the root). */

@@ -25,10 +25,11 @@ enum {
 	DEFAULT_LIMIT_BYTES = 256 << 20,
 };
 
-/* What curl_global_init() spends its time on. curl's own lock spins, so that call stays on the loop. */
+/* What curl_global_init() spends its time on. curl's own lock spins, so that call stays on the loop. OpenSSL's tables are not freed
+ * at exit: the process ends. */
 static void on_prepare(void *unused)
 {
-	(void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, NULL);
+	(void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
 bool http_prepare(uv_thread_t *ret_thread)

@@ -287,7 +287,8 @@ static int check_descriptors(struct err *err)
 	int fds[FEWEST_DESCRIPTORS];
 	int n = 0;
 
-	while (n < FEWEST_DESCRIPTORS && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+	while (n < FEWEST_DESCRIPTORS &&
+	       (fds[n] = n ? fcntl(fds[0], F_DUPFD_CLOEXEC, 0) : open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
 		n++;
 	if (n < FEWEST_DESCRIPTORS)
 		err_set(err, ERR_IO, "only %d more files can be opened, at least %d are needed (ulimit -n): %m", n,

@@ -7,6 +7,7 @@
 
 #ifdef __SSE2__
 #include <immintrin.h>
+#include <sys/platform/x86.h>
 #endif
 
 /* The commonest bytes of source text, commonest first; what is not here is rarer. */
@@ -28,6 +29,10 @@ static char lower(char c)
 static void literal_init(struct literal *l, struct str text, bool nocase)
 {
 	*l = (struct literal){ .text = xstrndup(text.p, text.n), .n = text.n, .nocase = nocase };
+#ifdef __SSE2__
+	/* __builtin_cpu_supports() costs each start of the program 70 us in a virtual machine, which emulates CPUID. */
+	l->avx2 = CPU_FEATURE_ACTIVE(AVX2);
+#endif
 	for (size_t i = 0; nocase && i < l->n; i++)
 		l->text[i] = lower(l->text[i]);
 	for (size_t i = 1; i < l->n; i++)
@@ -111,7 +116,7 @@ __attribute__((target("avx2"))) static const char *find_avx2(const struct litera
 const char *literal_find(const struct literal *l, const char *p, size_t n)
 {
 	size_t at = 0;
-	const char *hit = __builtin_cpu_supports("avx2") ? find_avx2(l, p, n, &at) : NULL;
+	const char *hit = l->avx2 ? find_avx2(l, p, n, &at) : NULL;
 
 	if (!hit)
 		hit = find_sse2(l, p, n, &at);

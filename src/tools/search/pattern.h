@@ -38,6 +38,7 @@ struct literal {
 	char *text; /* owned; lower case when nocase */
 	size_t n;
 	bool nocase;
+	bool avx2;          /* this machine has it */
 	size_t rare, rare2; /* places in text of the two bytes that are least likely in source text */
 };
 
