@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from lab import Late, main
+from lab import Late, main, until
 from test_tui import PLAIN, leave, ready, screen
 from test_tui_dialogs import QUESTIONS, SERVER
 
@@ -301,11 +301,26 @@ def paths(lab, rows):
     return steady(text[text.find("enabled"):].split("hidden")[0] if "seccomp" in text else re.split("(ok|note|BAD)(library|sandbox)", text)[0])
 
 
+def until_connected(s):
+    """What /mcp says is written once: it is asked again until the server has answered."""
+    def answer():
+        rows = s.all()
+        return "".join(rows[max(i for i, r in enumerate(rows) if r == "❯ /mcp") + 1:][:1])
+
+    def connected():
+        asked = s.all().count("❯ /mcp")
+        s.press("/mcp", "enter")
+        s.until(lambda rows: s.all().count("❯ /mcp") > asked and rows[s.cursor()[0]] == "❯" and "clerk" in answer())
+        return "pending" not in answer()
+    until(connected, s.rows)
+
+
 @prepared
 def every_list_is_as_it_was_at_each_width(lab, golden):
     for columns, height in SIZES[:3]:
         with started(lab, size=(columns, height)) as s:
             s.until("❯")
+            until_connected(s)
             for command, text in LISTS:
                 def shown(_):
                     rows = s.all()
