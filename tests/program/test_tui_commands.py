@@ -226,9 +226,9 @@ def a_theme_is_previewed_and_kept(lab):
     with view(lab, env={}) as s:
         run(s, "/theme")
         s.until("Theme")
-        s.press("down")
         s.until("while (p <= end)")
-        assert b"\x1b[0;48;5;22m" in s.raw  # dark, before it is chosen
+        s.press("down")
+        s.until_raw(lambda raw: b"\x1b[0;48;5;22m" in raw)  # dark, before it is chosen
         s.press("down", "enter")
         s.until("kept in your settings")
         leave(s)

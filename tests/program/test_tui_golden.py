@@ -4,7 +4,6 @@
 CADRE_UPDATE=1 writes them anew, to be read before they are kept.
 
 VIEWS stay while the window changes its size; LISTS are written once, at each width anew."""
-import itertools
 import json
 import os
 import pathlib
@@ -15,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from lab import Late, main
+from lab import Late, main, until
 from test_tui import PLAIN, leave, ready, screen
 from test_tui_dialogs import QUESTIONS, SERVER
 
@@ -302,13 +301,18 @@ def paths(lab, rows):
     return steady(text[text.find("enabled"):].split("hidden")[0] if "seccomp" in text else re.split("(ok|note|BAD)(library|sandbox)", text)[0])
 
 
-def connected(s):
-    """The server of the lists: what /mcp says of it is not written anew when it has changed."""
-    for n in itertools.count(1):
+def until_connected(s):
+    """What /mcp says is written once: it is asked again until the server has answered."""
+    def answer():
+        rows = s.all()
+        return "".join(rows[max(i for i, r in enumerate(rows) if r == "❯ /mcp") + 1:][:1])
+
+    def connected():
+        asked = s.all().count("❯ /mcp")
         s.press("/mcp", "enter")
-        s.until(lambda rows: s.all().count("❯ /mcp") == n and rows[s.cursor()[0]] == "❯")
-        if any("clerk  connected" in row for row in s.all()):
-            return
+        s.until(lambda rows: s.all().count("❯ /mcp") > asked and rows[s.cursor()[0]] == "❯" and "clerk" in answer())
+        return "pending" not in answer()
+    until(connected, s.rows)
 
 
 @prepared
@@ -316,7 +320,7 @@ def every_list_is_as_it_was_at_each_width(lab, golden):
     for columns, height in SIZES[:3]:
         with started(lab, size=(columns, height)) as s:
             s.until("❯")
-            connected(s)
+            until_connected(s)
             for command, text in LISTS:
                 def shown(_):
                     rows = s.all()

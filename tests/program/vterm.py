@@ -51,7 +51,7 @@ class Callbacks(ctypes.Structure):
 
 def library():
     v = ctypes.CDLL("libvterm.so.0")
-    v.vterm_output_read.restype = ctypes.c_size_t
+    v.vterm_output_read.restype = v.vterm_screen_get_text.restype = ctypes.c_size_t
     for name in ("vterm_new", "vterm_obtain_screen", "vterm_obtain_state"):
         getattr(v, name).restype = ctypes.c_void_p
     return v
@@ -164,7 +164,11 @@ class Screen:
         return found
 
     def rows(self):
-        return [text_of(self.cells(row)) for row in range(self.height)]
+        """In one call: cell by cell it would be most of the CPU of a test that waits for a text."""
+        room = self.height * self.columns * 24  # six characters a cell
+        text = ctypes.create_string_buffer(room)
+        n = self.v.vterm_screen_get_text(self.screen, text, ctypes.c_size_t(room), Rect(0, self.height, 0, self.columns))
+        return [row.rstrip() for row in ctypes.string_at(text, n).decode().split("\n")]
 
     def all(self):
         """Scrollback and screen, without empty rows at the end."""
