@@ -157,11 +157,6 @@ bool agent_tree_believes(const struct agent_tree *t, const struct definition *d)
 	       trust_read(&trust, state_file, NULL) == 0 && trust_has(&trust, trust_folder(&a, dir));
 }
 
-const char *tree_variable(const struct agent_tree *t, const char *name)
-{
-	return policy_variable(t->services, t->policy, name);
-}
-
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait)
 {
 	list_drop(&record->waits, wait);

@@ -33,13 +33,6 @@ void slot_pool_init(struct slot_pool *s, struct loop *loop, unsigned cap)
 	s->kick.step = on_kick;
 }
 
-void slot_pool_set_cap(struct slot_pool *s, unsigned cap)
-{
-	s->cap = cap;
-	if (s->waiting)
-		loop_kick(s->loop, &s->kick);
-}
-
 void slot_wait(struct slot_pool *s, struct agent_slot *slot, enum slot_rank rank)
 {
 	struct slot_queue *queue = &s->queues[rank];

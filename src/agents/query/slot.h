@@ -26,7 +26,12 @@ struct slot_pool {
 };
 
 void slot_pool_init(struct slot_pool *s, struct loop *loop, unsigned cap);
-void slot_pool_set_cap(struct slot_pool *s, unsigned cap); /* starts agents that wait; stops none */
+static inline void slot_pool_set_cap(struct slot_pool *s, unsigned cap) /* starts agents that wait; stops none */
+{
+	s->cap = cap;
+	if (s->waiting)
+		loop_kick(s->loop, &s->kick);
+}
 void slot_wait(struct slot_pool *s, struct agent_slot *slot, enum slot_rank rank); /* on_taken comes later */
 void slot_leave(struct slot_pool *s, struct agent_slot *slot);                     /* taken, waiting or neither */
 

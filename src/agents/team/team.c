@@ -17,11 +17,6 @@ enum { TRIM_MS = 200, CLAIM_PAUSE_MS = 50, MOST_IDLE = 64 };
 
 static const char *const colors[] = { "blue", "green", "yellow", "purple", "orange", "pink", "cyan" };
 
-bool team_is_lead(const struct agent *a)
-{
-	return !a->parent;
-}
-
 const char *team_name_of(const struct agent *a)
 {
 	return team_is_lead(a) ? TEAM_LEAD : a->record->name ? a->record->name : a->who.id;

@@ -52,7 +52,10 @@ void team_close(struct agent_tree *t); /* the session is closed: no member may b
 bool team_admit(struct agent *parent, struct spawn_request *request, const char *team_name, const char *mode,
 		struct agent_member *ret_member, struct arena *a, struct buf *note, struct buf *why);
 void team_limit_idle(struct team *t); /* one more is idle now */
-bool team_is_lead(const struct agent *a);
+static inline bool team_is_lead(const struct agent *a)
+{
+	return !a->parent;
+}
 const char *team_name_of(const struct agent *a);         /* as its messages say it */
 unsigned team_count(const struct team *t, bool working); /* members that are not gone; or those that work */
 /* Adds the open tasks of an owner, a line each ("": of none; NULL: all); returns how many are in progress. */

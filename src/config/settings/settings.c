@@ -38,11 +38,6 @@ const struct settings_spec *settings_source(const struct settings *s)
 	return &s->spec;
 }
 
-bool settings_trusted(const struct settings *s)
-{
-	return s->spec.trusted;
-}
-
 /* Input of the command line must be readable. Any other file that is not is left out, and agents do not run. */
 static int read_file(struct settings *s, struct layer_file *f, const struct settings_path *place, struct err *err)
 {

@@ -36,7 +36,10 @@ int settings_refusal(const struct settings *s, struct err *err); /* -ERR_USAGE n
 struct settings *settings_ref(struct settings *s);               /* keeps a reference, returns it; NULL is allowed */
 void settings_unref(struct settings *s);
 const struct settings_spec *settings_source(const struct settings *s); /* the spec that it was loaded by */
-bool settings_trusted(const struct settings *s);                       /* spec.trusted */
+static inline bool settings_trusted(const struct settings *s)
+{
+	return settings_source(s)->trusted;
+}
 /* Paths of the files that exist, lowest layer first, NULL-terminated. The list is in the arena; paths are borrowed. */
 const char *const *settings_files(const struct settings *s, struct arena *a);
 

@@ -50,14 +50,6 @@ bool env_is_harmless(struct str name)
 	return str_is_one_of(name, names);
 }
 
-/* A locale or a time zone can be the path of a file: a catalog of messages has formats that programs print with. */
-static bool env_names_file(struct str name, const char *value)
-{
-	if (str_is(name, "TZ"))
-		return value[0] == '/' || value[0] == ':' || strstr(value, "..");
-	return (str_starts(name, STR("LANG")) || str_starts(name, STR("LC_"))) && strchr(value, '/');
-}
-
 /* Keys of the models that this program itself uses, and nothing of the user's own services. */
 bool env_is_model_key(struct str name)
 {
@@ -91,23 +83,17 @@ bool env_is_secret(struct str name)
 	return false;
 }
 
-/* A URL with a password in it, a private key, or a token of a well-known form. */
-static bool value_is_secret(const char *value)
+bool env_holds_secret(struct str name, const char *value)
 {
+	/* A URL with a password in it, a private key, or a token of a well-known form */
 	static const char begins[] =
 		"sk-|sk_live_|rk_live_|ghp_|gho_|ghs_|github_pat_|glpat-|xoxb-|xoxp-|xapp-|hf_|npm_|"
 		"AKIA|ASIA|AIza|eyJ|Bearer |Basic |-----BEGIN";
-	const char *host = strstr(value, "://");
+	const char *host = value ? strstr(value, "://") : NULL;
 	const char *at = host ? memchr(host + 3, '@', strcspn(host + 3, "/?# ")) : NULL;
 
-	if (str_starts_with_one_of(str_from(value), begins))
-		return true;
-	return at && memchr(host + 3, ':', (size_t)(at - host - 3));
-}
-
-bool env_holds_secret(struct str name, const char *value)
-{
-	return env_is_secret(name) || (value && value_is_secret(value));
+	return env_is_secret(name) || (value && str_starts_with_one_of(str_from(value), begins)) ||
+	       (at && memchr(host + 3, ':', (size_t)(at - host - 3)));
 }
 
 void settings_env_add(struct settings *s, const struct layer_file *from, const struct json *env)
@@ -131,7 +117,12 @@ void settings_env_add(struct settings *s, const struct layer_file *from, const s
 static bool is_held(const struct env_var *var, enum env_trust trust)
 {
 	struct str name = str_from(var->name);
-	bool harmless = env_is_harmless(name) && !env_names_file(name, var->value);
+	const char *value = var->value;
+	/* A locale or a time zone can be the path of a file: a catalog of messages has formats that programs print with. */
+	bool is_locale = str_starts(name, STR("LANG")) || str_starts(name, STR("LC_"));
+	bool names_file = (is_locale && strchr(value, '/')) ||
+			  (str_is(name, "TZ") && (value[0] == '/' || value[0] == ':' || strstr(value, "..")));
+	bool harmless = env_is_harmless(name) && !names_file;
 
 	if (!settings_is_projects(var->origin.layer))
 		return var->foreign && !harmless;

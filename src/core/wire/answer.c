@@ -313,11 +313,6 @@ void answer_feed(struct answer *a, const char *p, size_t n)
 		protocol_error(a, err.text);
 }
 
-bool answer_complete(const struct answer *a)
-{
-	return !a->failure.kind && a->started && a->stop_reason[0] && !a->block;
-}
-
 void answer_release(struct answer *a)
 {
 	segment_unref(a->held);

@@ -50,5 +50,8 @@ void answer_event(struct answer *a, struct str json);
 bool answer_whole(struct answer *a, struct str json);
 void answer_end(struct answer *a); /* of the stream: passes the last block of a cut answer to the sink */
 /* The end of the stream. True if the answer is complete: it has a stop reason. */
-bool answer_complete(const struct answer *a);
+static inline bool answer_complete(const struct answer *a)
+{
+	return !a->failure.kind && a->started && a->stop_reason[0] && !a->block;
+}
 void answer_release(struct answer *a);

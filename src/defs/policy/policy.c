@@ -159,11 +159,6 @@ static bool is_scrubbed(const struct scrub *s, struct str name)
 	return !allowed && env_is_model_key(name);
 }
 
-enum env_trust policy_env_trust(const struct policy *p)
-{
-	return p->trusted ? ENV_ALL : p->options.interactive ? ENV_OWN : ENV_SAFE;
-}
-
 /* A copy of the process's environment, because the host may change that at any time; then what clients have set, the settings
  * and the directories of plugins. */
 static void make_env(const struct services *sv, struct policy *p)
@@ -363,12 +358,6 @@ int policy_open(struct services *sv, struct policy **ret_policy, struct err *err
 	}
 	*ret_policy = policy_ref(p);
 	return 0;
-}
-
-struct policy *policy_ref(struct policy *p)
-{
-	p->refs++;
-	return p;
 }
 
 void policy_unref(struct services *sv, struct policy *p)

@@ -34,7 +34,11 @@ int policy_load(struct services *sv, struct err *err); /* services->policy, once
 /* For a session that is opened now: services->policy, or another one of the runtime, if folder and options are the same. Returns a
  * reference. */
 int policy_open(struct services *sv, struct policy **ret_policy, struct err *err);
-struct policy *policy_ref(struct policy *p);              /* keeps a reference, returns it */
+static inline struct policy *policy_ref(struct policy *p) /* keeps a reference, returns it */
+{
+	p->refs++;
+	return p;
+}
 void policy_unref(struct services *sv, struct policy *p); /* NULL is allowed */
 /* 1: files have changed, *ret_changed is the new policy (returns owned); 0: nothing; -ERR_USAGE: a file is invalid, the old
  * policy stays. */
@@ -43,7 +47,10 @@ int policy_look(struct services *sv, struct policy *p, struct policy **ret_chang
 int policy_renew(struct services *sv, struct policy *p, struct policy **ret_changed, struct err *err);
 /* Takes it: it holds from now on, and the one before it is gone. policy_apply() brings it to the sessions, which borrow. */
 void policy_adopt(struct policy *p, struct policy *changed);
-enum env_trust policy_env_trust(const struct policy *p); /* in variables of the project */
+static inline enum env_trust policy_env_trust(const struct policy *p) /* in variables of the project */
+{
+	return p->trusted ? ENV_ALL : p->options.interactive ? ENV_OWN : ENV_SAFE;
+}
 void policy_renew_env(struct services *sv); /* a variable has changed; session_use_env() brings it to the sessions */
 void policy_decline(struct policy *p,
 		    struct policy *changed); /* takes it: the old one holds until files change again */

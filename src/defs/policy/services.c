@@ -76,11 +76,6 @@ const char *services_variable(const struct services *sv, const char *name)
 	return policy_variable(sv, &sv->policy, name);
 }
 
-const char *policy_variable(const struct services *sv, const struct policy *p, const char *name)
-{
-	return services_getenv(sv, p->settings, policy_env_trust(p), name);
-}
-
 void services_setenv(struct services *sv, const char *name, const char *value)
 {
 	struct variable **v = &sv->variables;

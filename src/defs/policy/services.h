@@ -112,7 +112,10 @@ const char *services_getenv(const struct services *sv, const struct settings *se
 /* The same with the settings and the trust of the policy: what a variable of this program itself is. */
 const char *services_variable(const struct services *sv, const char *name);
 /* The same with those of another one. */
-const char *policy_variable(const struct services *sv, const struct policy *p, const char *name);
+static inline const char *policy_variable(const struct services *sv, const struct policy *p, const char *name)
+{
+	return services_getenv(sv, p->settings, policy_env_trust(p), name);
+}
 void services_setenv(struct services *sv, const char *name, const char *value);
 void services_free_variables(struct services *sv);
 void services_busy(struct services *sv, int change); /* cadre_run() returns when it is 0 */

@@ -26,19 +26,6 @@ static const char *terminal_name(void)
 	return program && *program ? program : term ? term : "";
 }
 
-static bool read_answers(struct str text, unsigned ret[WIDTH_PROBES])
-{
-	struct str rest = text;
-	size_t count = 0;
-
-	for (uint64_t n; rest.p && count < WIDTH_PROBES; count++) {
-		if (!str_to_u64(str_cut(&rest, ' '), &n) || n > 20)
-			return false;
-		ret[count] = (unsigned)n;
-	}
-	return count == WIDTH_PROBES && !rest.p;
-}
-
 void probe_load(void)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = FILE_BYTES, .depth = 4 } };
@@ -46,9 +33,17 @@ void probe_load(void)
 	AUTO_BUF struct buf text = { 0 };
 	unsigned answers[WIDTH_PROBES];
 	const struct json *root;
+	size_t count = 0;
 
-	if (tui_read_config(FILE_NAME, FILE_BYTES, &text) && json_parse(&reader, text.p, text.n, &root, NULL) == 0 &&
-	    read_answers(json_str(json_get(root, terminal_name()), &arena), answers))
+	if (!tui_read_config(FILE_NAME, FILE_BYTES, &text) || json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+		return;
+	struct str rest = json_str(json_get(root, terminal_name()), &arena);
+	for (uint64_t n; rest.p && count < WIDTH_PROBES; count++) {
+		if (!str_to_u64(str_cut(&rest, ' '), &n) || n > 20)
+			return;
+		answers[count] = (unsigned)n;
+	}
+	if (count == WIDTH_PROBES && !rest.p)
 		(void)width_learn(answers);
 }
 

@@ -270,14 +270,6 @@ static void menu_accept(struct tui *t)
 		menu_update(t);
 }
 
-/* A name that gets quotes begins with what is typed without them, too. */
-static bool begins_with(const char *text, struct str typed)
-{
-	bool adds_quote = !strncmp(text, "@\"", 2) && !str_starts(typed, STR("@\""));
-
-	return adds_quote ? str_starts(str_from(text + 2), str_tail(typed, 1)) : str_starts(str_from(text), typed);
-}
-
 bool menu_complete(struct tui *t)
 {
 	AUTO_BUF struct buf lines = { 0 };
@@ -288,12 +280,16 @@ bool menu_complete(struct tui *t)
 		return false;
 	struct str typed = { t->draft.text.p + m->from, t->draft.cursor - m->from };
 	size_t starting = 0;
-	for (size_t i = 0; i < m->count; i++) /* those that begin so come first, and count alone */
-		if (begins_with(m->items[i].text, typed)) {
+	for (size_t i = 0; i < m->count; i++) { /* those that begin so come first, and count alone */
+		struct str text = str_from(m->items[i].text);
+		/* A name that gets quotes begins with what is typed without them, too. */
+		bool quoted = str_starts(text, STR("@\"")) && !str_starts(typed, STR("@\""));
+		if (quoted ? str_starts(str_tail(text, 2), str_tail(typed, 1)) : str_starts(text, typed)) {
 			struct item one = m->items[i];
 			m->items[i] = m->items[starting];
 			m->items[starting++] = one;
 		}
+	}
 	struct str first = str_from(m->items[0].text);
 	size_t common = starting ? first.n : 0, count = starting ? starting : m->count;
 	for (size_t i = 1; i < starting; i++)

@@ -138,8 +138,10 @@ static void publish_look(struct publish *p, uint8_t family)
 	}
 }
 
-static void publish_refresh(struct publish *p)
+static void on_look(struct timer *timer)
 {
+	struct publish *p = CONTAINER_OF(timer, struct publish, timer);
+
 	for (size_t i = 0; i < PUBLISHED_MAX; i++)
 		p->list[i].seen = false;
 	publish_look(p, AF_INET);
@@ -147,13 +149,6 @@ static void publish_refresh(struct publish *p)
 	for (size_t i = 0; i < PUBLISHED_MAX; i++)
 		if (!p->list[i].seen)
 			published_close(&p->list[i]);
-}
-
-static void on_look(struct timer *timer)
-{
-	struct publish *p = CONTAINER_OF(timer, struct publish, timer);
-
-	publish_refresh(p);
 	if (p->sandbox->held)
 		timer_start(p->loop, timer, LOOK_MS);
 }

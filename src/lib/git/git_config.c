@@ -64,23 +64,20 @@ static const struct {
 	{ "versionsort", NULL },
 };
 
-static bool is_listed(const char *keys, struct str key)
+static bool is_harmless(struct str section, struct str key)
 {
-	struct str rest = str_from(keys);
+	size_t i = 0;
 
-	while (rest.p) {
+	while (i < COUNT_OF(harmless) && (section.n != strlen(harmless[i].section) ||
+					  strncasecmp(section.p, harmless[i].section, section.n) != 0))
+		i++;
+	if (i == COUNT_OF(harmless) || !harmless[i].keys)
+		return i < COUNT_OF(harmless);
+	for (struct str rest = str_from(harmless[i].keys); rest.p;) {
 		struct str one = str_cut(&rest, ' ');
 		if (one.n == key.n && !strncasecmp(one.p, key.p, key.n))
 			return true;
 	}
-	return false;
-}
-
-static bool is_harmless(struct str section, struct str key)
-{
-	for (size_t i = 0; i < COUNT_OF(harmless); i++)
-		if (section.n == strlen(harmless[i].section) && !strncasecmp(section.p, harmless[i].section, section.n))
-			return !harmless[i].keys || is_listed(harmless[i].keys, key);
 	return false;
 }
 

@@ -94,13 +94,6 @@ struct mcp_env *mcp_env_new(const struct mcp_env *base)
 	return env;
 }
 
-struct mcp_env *mcp_env_ref(struct mcp_env *env)
-{
-	if (env->refs)
-		env->refs++;
-	return env;
-}
-
 void mcp_env_unref(struct mcp_env *env)
 {
 	if (!env || !env->refs || --env->refs)

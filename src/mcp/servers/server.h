@@ -128,5 +128,9 @@ struct mcp_env {
 /* Copies base and its texts; returns owned. */
 struct mcp_env *mcp_env_new(const struct mcp_env *base);
 void mcp_env_set(struct mcp_env *env, const struct mcp_env *base); /* the same, of one that is there */
-struct mcp_env *mcp_env_ref(struct mcp_env *env);                  /* keeps a reference, returns it */
-void mcp_env_unref(struct mcp_env *env);                           /* NULL is allowed */
+static inline struct mcp_env *mcp_env_ref(struct mcp_env *env)     /* keeps a reference, returns it */
+{
+	env->refs += env->refs > 0;
+	return env;
+}
+void mcp_env_unref(struct mcp_env *env); /* NULL is allowed */

@@ -323,7 +323,7 @@ static int team_ask_member(struct cadre_call *call)
 	AUTO_TASKS struct task_list l = { 0 }, after = { 0 };
 	AUTO_BUF struct buf request = { 0 };
 	struct json_out out = json_out(&call->report->json);
-	struct found_task to;
+	struct found_task to = { 0 };
 
 	if (find_member(call, &l, &to) < 0)
 		return -(int)call->err->kind;

@@ -336,23 +336,19 @@ static void report_more_refusals(const struct refusals *r)
 				   r->command);
 }
 
-static bool is_of_refused_plugin(const struct plugin_list *list, struct str path)
-{
-	for (size_t i = 0; list && i < list->count; i++)
-		if (list->all[i]->state == PLUGIN_FAILED && str_is(path, list->all[i]->root))
-			return true;
-	return false;
-}
-
 static void report_failed_files(struct cadre_session *s, const struct catalog *r, const char *noun, const char *command)
 {
 	struct refusals refusals = { s, noun, command, 0 };
+	const struct plugin_list *plugins = s->services->plugins;
 
 	for (size_t i = 0; r && i < r->failed_count; i++) {
 		const struct catalog_failure *f = &r->failed[i];
-		struct str path = str_from(f->path);
-		/* settings and plugins are reported as such */
-		if (!str_ends(path, STR(".json")) && !is_of_refused_plugin(s->services->plugins, path))
+		bool reported =
+			str_ends(str_from(f->path), STR(".json")); /* settings and plugins are reported as such */
+		for (size_t k = 0; plugins && k < plugins->count; k++)
+			reported = reported ||
+				   (plugins->all[k]->state == PLUGIN_FAILED && !strcmp(f->path, plugins->all[k]->root));
+		if (!reported)
 			report_refusal(&refusals, f->path, f->line, f->message);
 	}
 	report_more_refusals(&refusals);

@@ -87,27 +87,20 @@ static struct str program_of(struct str *rest)
 	return slash ? (struct str){ slash + 1, word.n - (size_t)(slash + 1 - word.p) } : word;
 }
 
-static struct str verb_of(struct str rest)
-{
-	struct str word = next_word(&rest);
-
-	while (word.n && word.p[0] == '-') {
-		if (str_is(word, "-C") || str_is(word, "-c"))
-			(void)next_word(&rest);
-		word = next_word(&rest);
-	}
-	return word;
-}
-
 const char *bash_exit_meaning(struct str command, int code)
 {
 	struct str rest = last_command(command);
-	struct str program = program_of(&rest);
+	struct str program = program_of(&rest), verb = next_word(&rest);
 
 	if (code != 1)
 		return NULL;
+	while (verb.n && verb.p[0] == '-') {
+		if (str_is(verb, "-C") || str_is(verb, "-c"))
+			(void)next_word(&rest);
+		verb = next_word(&rest);
+	}
 	for (size_t i = 0; i < COUNT_OF(answers); i++)
-		if (str_is(program, answers[i].program) && (!answers[i].verb || str_is(verb_of(rest), answers[i].verb)))
+		if (str_is(program, answers[i].program) && (!answers[i].verb || str_is(verb, answers[i].verb)))
 			return answers[i].meaning;
 	return NULL;
 }
