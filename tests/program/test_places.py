@@ -52,6 +52,15 @@ def each_wire_and_header_of_a_place_is_used(lab):
             assert mock.seen[0]["headers"].get(name) == value, (own, mock.seen[0]["headers"])
 
 
+def a_key_in_the_file_itself_is_used_and_said(lab):
+    for key, said_so in (("sk-in-the-file", True), ("${K}", False)):
+        mock = Mock(lambda n, r: said("yes"))
+        lab.env.update(K="sk-of-the-environment")
+        done = place(lab, {"work": {"wire": "chat", "baseUrl": mock.url, "key": key}})
+        assert result(done)["result"] == "yes" and ("providers.work.key is the key itself" in done.err) == said_so, done
+        assert "sk-" not in done.err and mock.seen[0]["headers"]["authorization"].startswith("Bearer sk-"), done
+
+
 def a_helper_of_a_chat_place_is_asked_again_when_its_key_is_refused(lab):
     counter = os.path.join(lab.folder, "count")
 

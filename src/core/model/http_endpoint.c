@@ -19,6 +19,7 @@ static void add_header(struct http_endpoint *p, const char *line)
 /* A header that the client would drop or the server misread is refused before the first request. */
 static int add_extra_headers(struct http_endpoint *p, const char *lines, struct err *err)
 {
+	static const char framing[] = "content-length|transfer-encoding|connection|te|trailer|upgrade";
 	struct str all = str_from(lines);
 
 	for (unsigned number = 1; all.p; number++) {
@@ -26,6 +27,7 @@ static int add_extra_headers(struct http_endpoint *p, const char *lines, struct 
 		struct str name = str_trim(str_cut(&rest, ':'));
 		const char *why = !rest.p                                  ? "it has no colon"
 				  : !name.n || memchr(name.p, ' ', name.n) ? "its name is invalid"
+				  : str_is_one_of_nocase(name, framing)    ? "it is set with each request"
 									   : NULL;
 		if (!line.n)
 			continue;

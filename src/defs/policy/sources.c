@@ -246,6 +246,25 @@ static void warn_kind(const struct settings *s, enum settings_note_kind kind, co
 	warn(data, text.p);
 }
 
+/* Whoever reads the file has the key; a backup and a screen that is shared do, too. */
+static void warn_of_keys(const struct settings *s, settings_warn_fn *warn, void *data)
+{
+	struct settings_origin at = { 0 };
+	const struct json *providers = settings_get(s, "providers", &at);
+
+	for (struct json_member m = json_members(providers); m.key; m = json_member_next(providers, m)) {
+		const struct json *key = json_get(m.value, "key");
+		AUTO_BUF struct buf text = { 0 };
+		if (!json_is(key, JSON_STRING) || str_has((struct str){ key->text, key->len }, STR("${")))
+			continue;
+		buf_addf(&text,
+			 "%s: providers." STR_FMT
+			 ".key is the key itself; ${VARIABLE}, keyEnv or keyHelper keep it out of the file",
+			 at.file ? at.file : "settings", (int)m.key->len, m.key->text);
+		warn(data, text.p);
+	}
+}
+
 void policy_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data)
 {
 	size_t count;
@@ -273,6 +292,7 @@ void policy_warn_settings(const struct settings *s, settings_warn_fn *warn, void
 		  data);
 	warn_kind(s, NOTE_UNKNOWN, "settings that are not known: ", "; `cadre config keys` lists those that are", warn,
 		  data);
+	warn_of_keys(s, warn, data);
 }
 
 /* From the options of a runtime to its MCP servers. */
