@@ -334,8 +334,8 @@ void page_open_transcript(struct tui *t, const char *title, const char *path);  
 struct page *page_open_list(struct tui *t, const char *title, page_choose_fn *choose);
 void page_add_item(struct page *p, struct str id, struct str foreign);
 void page_show(struct tui *t, struct page *p); /* takes p; from now on it is what the terminal shows */
-void page_close(struct tui *t);               /* the one that is on top */
-void page_choose(struct tui *t, size_t item); /* of a list, which is closed */
+void page_close(struct tui *t);                /* the one that is on top */
+void page_choose(struct tui *t, size_t item);  /* of a list, which is closed */
 void page_key(struct tui *t, const struct key *key);
 void page_draw(struct tui *t, struct buf *out);
 bool page_has_text(struct str s, struct str part); /* case is ignored */
