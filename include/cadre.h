@@ -25,8 +25,7 @@
  * - Nothing is printed, and environment (but for agent-id below), locale and signal handlers of the process stay as they are (where the kernel has no
  *   pidfd, libuv watches SIGCHLD while children run). Two things are done to the process from the first child process of a
  *   runtime until cadre_free(), unless an option says no: it becomes a subreaper (prctl), and it has one more child, the keeper,
- *   which ends what we started when we are killed. One thing is done if an option wants it: the limit of open files is raised.
- *   If nothing has used OpenSSL before the first cadre_open(), OpenSSL frees nothing at exit(). */
+ *   which ends what we started when we are killed. One thing is done if an option wants it: the limit of open files is raised. */
 #ifndef CADRE_H
 #define CADRE_H
 #include <stddef.h>

@@ -25,11 +25,10 @@ enum {
 	DEFAULT_LIMIT_BYTES = 256 << 20,
 };
 
-/* What curl_global_init() spends its time on. curl's own lock spins, so that call stays on the loop. OpenSSL's tables are not freed
- * at exit: the process ends. */
+/* What curl_global_init() spends its time on. curl's own lock spins, so that call stays on the loop. */
 static void on_prepare(void *unused)
 {
-	(void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL);
+	(void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, NULL);
 }
 
 bool http_prepare(uv_thread_t *ret_thread)
