@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -220,7 +221,7 @@ void keeper_stop(struct keeper *k, bool clean)
 	k->fd = -1;
 }
 
-enum { PID_LIST_FIRST = 1024, SCAN_ROUNDS = 20 };
+enum { PID_LIST_FIRST = 1024, SCAN_ROUNDS = 20, EXEC_TRIES = 400, EXEC_PAUSE_MS = 1 };
 
 /* As getdents64(2) writes it */
 struct dirent64_raw {
@@ -282,30 +283,39 @@ static pid_t parse_pid(const char *p)
 	return *p ? 0 : pid;
 }
 
-/* Reads the environment in pieces; an entry that does not fit in one piece is not ours. The value may name several
- * spawners, outer ones first. */
-bool orphan_is_marked(pid_t pid, const char *id)
+static int open_of_process(pid_t pid, const char *name)
 {
-	const size_t mark = sizeof SPAWN_MARK - 1;
 	char path[] = "/proc/0000000000/environ";
-	char piece[4096];
-	size_t have = 0;
-	bool skipping = false;
-	bool found = false;
 
 	/* /proc has no names with leading zeros, so the digits move to the slash. Not snprintf: it is not
 	 * async-signal-safe. */
 	char *digit = path + sizeof "/proc/0000000000" - 1;
 	for (pid_t rest = pid; rest; rest /= 10)
 		*--digit = (char)('0' + rest % 10);
+	memcpy(path + sizeof "/proc/0000000000/" - 1, name, strlen(name) + 1);
 	memmove(path + sizeof "/proc/" - 1, digit, strlen(digit) + 1);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Reads the environment in pieces; an entry that does not fit in one piece is not ours. The value may name several
+ * spawners, outer ones first. */
+static bool environment_is_marked(pid_t pid, const char *id, bool *ret_empty)
+{
+	const size_t mark = sizeof SPAWN_MARK - 1;
+	char piece[4096];
+	size_t have = 0;
+	bool skipping = false;
+	bool found = false;
+
+	*ret_empty = true;
+	int fd = open_of_process(pid, "environ");
 	if (fd < 0)
 		return false;
 	while (!found) {
 		ssize_t n = read(fd, piece + have, sizeof piece - have);
 		if (n <= 0)
 			break;
+		*ret_empty = false;
 		have += (size_t)n;
 		char *entry = piece;
 		char *end;
@@ -325,6 +335,35 @@ bool orphan_is_marked(pid_t pid, const char *id)
 	}
 	close(fd);
 	return found;
+}
+
+/* Inside execve a process has new memory, but no auxiliary vector and no environment yet. */
+static bool is_in_exec(pid_t pid)
+{
+	unsigned long first = 1;
+	int fd = open_of_process(pid, "auxv");
+
+	if (fd < 0)
+		return false;
+	bool in_exec = read(fd, &first, sizeof first) == sizeof first && first == AT_NULL;
+	close(fd);
+	return in_exec;
+}
+
+bool orphan_is_marked(pid_t pid, const char *id)
+{
+	bool empty;
+	bool marked = environment_is_marked(pid, id, &empty);
+
+	for (int tries = 0; empty && tries < EXEC_TRIES; tries++) {
+		bool in_exec = is_in_exec(pid);
+		if (in_exec)
+			(void)poll(NULL, 0, EXEC_PAUSE_MS);
+		marked = environment_is_marked(pid, id, &empty);
+		if (!in_exec)
+			break;
+	}
+	return marked;
 }
 
 void orphan_kill_marked(const char *id, struct pid_list *killed)

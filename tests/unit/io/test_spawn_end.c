@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_spawn_end.c - what children leave behind, and that nothing is left when we end, however we end. */
 #include "spawn_stage.h"
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -243,6 +244,69 @@ TEST(after_kill_minus_nine_nothing_is_left)
 		CHECK(dies(pidfds[i]));
 }
 
+#ifdef __x86_64__
+/* A program that only starts itself again. It has a thousand segments: so it is inside execve for most of its time. */
+static void write_restless(const char *path)
+{
+	enum { SEGMENTS = 1000, BASE = 0x10000000, STEP = 0x100000 };
+	static const unsigned char code[] = {
+		0x48, 0x8b, 0x7c, 0x24, 0x08,             /* mov 8(%rsp), %rdi: argv[0] */
+		0x48, 0x8d, 0x74, 0x24, 0x08,             /* lea 8(%rsp), %rsi: argv */
+		0x48, 0x8b, 0x0c, 0x24,                   /* mov (%rsp), %rcx: argc */
+		0x48, 0x8d, 0x54, 0xcc, 0x10,             /* lea 16(%rsp,%rcx,8), %rdx: envp */
+		0xb8, 0x3b, 0x00, 0x00, 0x00, 0x0f, 0x05, /* execve */
+		0xb8, 0x3c, 0x00, 0x00, 0x00, 0x0f, 0x05, /* exit */
+	};
+	const size_t at = sizeof(Elf64_Ehdr) + SEGMENTS * sizeof(Elf64_Phdr);
+	AUTO_BUF struct buf b = { 0 };
+	Elf64_Ehdr head = { .e_ident = ELFMAG "\2\1\1",
+			    .e_type = ET_EXEC,
+			    .e_machine = EM_X86_64,
+			    .e_version = EV_CURRENT,
+			    .e_entry = BASE + at,
+			    .e_phoff = sizeof head,
+			    .e_ehsize = sizeof head,
+			    .e_phentsize = sizeof(Elf64_Phdr),
+			    .e_phnum = SEGMENTS };
+
+	buf_add(&b, (const char *)&head, sizeof head);
+	for (size_t i = 0; i < SEGMENTS; i++) {
+		Elf64_Phdr one = { .p_type = PT_LOAD,
+				   .p_flags = PF_R | PF_X,
+				   .p_vaddr = BASE + i * STEP,
+				   .p_filesz = at + sizeof code,
+				   .p_memsz = at + sizeof code,
+				   .p_align = 4096 };
+		buf_add(&b, (const char *)&one, sizeof one);
+	}
+	buf_add(&b, (const char *)code, sizeof code);
+	file_put(path, buf_str(&b));
+	CHECK_INT(chmod(path, 0700), 0);
+}
+
+TEST(after_kill_minus_nine_a_process_that_is_inside_execve_is_gone_too)
+{
+	enum { PROCESSES = 8 };
+	AUTO_BUF struct buf path = { 0 };
+	AUTO_BUF struct buf script = { 0 };
+	char dir[FOLDER_MAX];
+	int pidfds[PROCESSES];
+
+	folder_make(dir);
+	buf_addf(&path, "%s/restless", dir);
+	write_restless(path.p);
+	buf_addf(&script, "for i in $(seq %d); do setsid %s >/dev/null 2>&1 & echo $!; done; wait", PROCESSES, path.p);
+	struct host h = host_start(script.p, false);
+	host_read_pids(&h, pidfds, PROCESSES);
+
+	host_kill(&h);
+
+	for (int i = 0; i < PROCESSES; i++)
+		CHECK(dies(pidfds[i]));
+	folder_remove(dir);
+}
+#endif
+
 TEST(after_kill_minus_nine_groups_that_outlived_their_leader_are_gone_too)
 {
 	struct host h = host_start(ESCAPING "env -i sleep 1000 & echo $!; kill -9 $$", false);
@@ -322,6 +386,9 @@ TEST(a_signal_to_our_group_is_handled_once_while_a_keeper_starts)
 
 int test_spawn_end(void)
 {
+#ifdef __x86_64__
+	(void)RUN_TESTS(T(after_kill_minus_nine_a_process_that_is_inside_execve_is_gone_too));
+#endif
 	return RUN_TESTS(T(a_background_process_outlives_its_shell_and_dies_with_the_spawner),
 			 T(a_group_that_was_left_can_be_killed_and_is_then_forgotten),
 			 T(groups_that_were_left_are_forgotten_in_turn),
