@@ -175,6 +175,21 @@ def no_sequence_of_an_answer_a_tool_or_an_agent_reaches_the_terminal(lab):
         leave(s)
 
 
+def keys_that_are_typed_ahead_reach_the_view_that_opens(lab):
+    lab.model("rule says\n  text %s\n" % json.dumps("first words\n\n" + "\n\n".join("line %d" % i for i in range(100))))
+    with view(lab) as s:
+        ask(s, "hello", "line 99")
+        s.send("\x0fg")  # one read: the view was not drawn yet
+        s.until(lambda rows: "first words" in rows and "Conversation" in rows[0])
+        s.press("q")
+        ready(s)
+        s.send("\x0fk\x1b[5~")
+        s.until(lambda rows: "line 99" not in rows and "line 88" in rows and "Conversation" in rows[0])
+        s.press("q")
+        ready(s)
+        leave(s)
+
+
 def a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups(lab):
     lab.model("rule never\n  delay 600000\n  text late\n", log=True)
     with view(lab) as s:
@@ -404,7 +419,7 @@ if __name__ == "__main__":
     main(code_keeps_its_tabs_and_a_call_its_own_time,
          the_past_begins_with_a_call_and_says_what_was_interrupted, a_light_background_is_asked_for_and_addresses_are_links, the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
          no_sequence_of_an_answer_a_tool_or_an_agent_reaches_the_terminal,
-         a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, an_interrupted_turn_leaves_the_use_of_the_window, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
+         keys_that_are_typed_ahead_reach_the_view_that_opens, a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, an_interrupted_turn_leaves_the_use_of_the_window, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
          an_edit_counts_its_lines_and_marks_the_words_that_differ, the_list_of_what_is_to_be_done_is_a_row,
          thinking_is_shown_if_the_setting_says_so_and_always_in_the_transcript, a_long_command_shows_its_time_and_its_folded_output,
          a_turn_ends_with_time_tokens_and_marks_for_the_terminal, marks_are_ascii_if_the_setting_says_so,

@@ -414,6 +414,9 @@ static bool text_letter(struct tui *t, struct page *p, char letter)
 void page_key(struct tui *t, const struct key *key)
 {
 	struct page *p = t->page;
+
+	if (!p->room) /* typed ahead: where a key leads is known when the rows are */
+		tui_draw(t);
 	int64_t screenful = MAX((int64_t)p->room - 1, (int64_t)1);
 	char letter = key->code == KEY_TEXT && key->text.n == 1 ? key->text.p[0] : 0;
 	bool typing = p->filtering || p->writing || p->kind == PAGE_LIST;
