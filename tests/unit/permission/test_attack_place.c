@@ -249,7 +249,7 @@ TEST(a_rule_for_a_server_means_no_other_server)
 		struct tool_use *call = stage_call(&stage, cases[i].tool, "{}");
 		call->tool = &tool;
 		stage_rules(&stage, &p, cases[i].rules);
-		print_message("# %s: %s of %s\n", cases[i].rules, cases[i].tool, cases[i].server);
+		print_error("%s: %s of %s\n", cases[i].rules, cases[i].tool, cases[i].server);
 		CHECK_INT(stage_decide(&p, call), cases[i].expected);
 		permission_release(&p);
 	}

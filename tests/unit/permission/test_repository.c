@@ -42,7 +42,7 @@ TEST(git_reads_only_where_its_configuration_names_no_program)
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct permission p = { .can_ask = true };
 		file_put(config, str_from(cases[i].config));
-		print_message("# %s\n", cases[i].config);
+		print_error("%s\n", cases[i].config);
 		for (size_t k = 0; k < COUNT_OF(forms); k++) {
 			p.trusted = false;
 			CHECK_INT(stage_decide(&p, stage_bash(&stage, forms[k])),
