@@ -156,7 +156,9 @@ class Terminal:
         until(lambda: not sockets(), sockets)  # a process that was killed has a moment of its own
 
     def close(self):
-        self.run("kill-server", check=False)
+        """Asked until there is none: once under load a server was asked and stayed."""
+        kill = lambda: subprocess.run([*self.base, "kill-server"], capture_output=True, text=True)
+        until(lambda: kill().returncode, lambda: "the server of tmux does not end")
 
 
 def members_rule(names, extra=""):
