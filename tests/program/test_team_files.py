@@ -163,7 +163,7 @@ def two_hundred_calls_in_one_message_start_two_hundred_members_and_write_the_fil
     until(lambda: len(names_in(path)) == 201, "config.json lacks members")
     assert len(set(names_in(path))) == 201
     written = pathlib.Path(log).read_text().split().count("config_written")
-    assert written <= 10, written
+    assert written <= 20, written
     release(lab, "go")
     done = run.wait()
     assert done.code == 0, done
