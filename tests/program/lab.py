@@ -79,15 +79,14 @@ class Run:
             pass
 
     def line(self):
-        """The next line, or None at the end."""
-        until = time.monotonic() + DEADLINE_S
-        while True:
-            end = self.seen.find(b"\n", self.line_at)
-            if end >= 0:
-                line, self.line_at = self.seen[self.line_at:end], end + 1
-                return line.decode()
-            if not self._fill(until):
+        """The next line, or None at the end. Some have many megabytes: late is one of which nothing more comes."""
+        looked = self.line_at
+        while (end := self.seen.find(b"\n", looked)) < 0:
+            looked = len(self.seen)
+            if not self._fill(time.monotonic() + DEADLINE_S):
                 return None
+        line, self.line_at = self.seen[self.line_at:end], end + 1
+        return line.decode()
 
     def frame(self, kind, subtype=None):
         """The next stream-json frame of that kind; those before it are passed over."""

@@ -33,8 +33,10 @@ class Mock:
                 raw = self.rfile.read(int(self.headers.get("content-length", 0)))
                 request = {"path": self.path, "headers": {k.lower(): v for k, v in self.headers.items()}, "raw": raw,
                            "body": json.loads(raw) if raw[:1] == b"{" else None}
-                mock.seen.append(request)
-                status, headers, body = reply(len(mock.seen), request)
+                with mock.news:  # of two at once each has its own number
+                    mock.seen.append(request)
+                    number = len(mock.seen)
+                status, headers, body = reply(number, request)
                 body = body.encode() if isinstance(body, str) else body
                 whole = isinstance(body, bytes)
                 self.send_response(status)

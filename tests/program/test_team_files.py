@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import uuid
 
@@ -31,7 +32,7 @@ rule makes
 FOREIGN = textwrap.dedent('''
     import json, os, sys, time
     def change(path, how, empty):
-        for _ in range(4000):
+        for _ in range(40000):
             try:
                 os.mkdir(path + ".lock")
                 break
@@ -71,17 +72,25 @@ def names_in(path):
 
 @contextlib.contextmanager
 def locked(path):
-    """The lock of a file, as other programs take it: when it is free."""
-    lock = path.with_name(path.name + ".lock")
+    """The lock of a file, as other programs take it: when it is free. It is touched, as they do: one that is not for 10 s is taken over."""
+    lock, over = path.with_name(path.name + ".lock"), threading.Event()
 
     def taken():
         with contextlib.suppress(FileExistsError):
             lock.mkdir()
             return True
+
+    def touch():
+        while not over.wait(1):
+            os.utime(lock)
     until(taken, "the lock is never free")
+    toucher = threading.Thread(target=touch)
+    toucher.start()
     try:
-        yield lock
+        yield
     finally:
+        over.set()
+        toucher.join()
         lock.rmdir()
 
 
@@ -138,12 +147,10 @@ rule member
 '''
 
 
-def spawned(run, meanwhile=lambda: None):
+def spawned(run):
     count = 0
     while count < 200:
-        frame = run.frame("user")
-        meanwhile()
-        text = json.dumps(frame["message"]["content"])
+        text = json.dumps(run.frame("user")["message"]["content"])
         count += "Spawned successfully" in text
     return count
 
@@ -156,7 +163,7 @@ def two_hundred_calls_in_one_message_start_two_hundred_members_and_write_the_fil
     until(lambda: len(names_in(path)) == 201, "config.json lacks members")
     assert len(set(names_in(path))) == 201
     written = pathlib.Path(log).read_text().split().count("config_written")
-    assert written <= 10, written
+    assert written <= 20, written
     release(lab, "go")
     done = run.wait()
     assert done.code == 0, done
@@ -173,11 +180,10 @@ def a_lock_that_another_program_holds_delays_the_file_and_nothing_else(lab):
     lab.model(MANY % (hold(lab, "start"), hold(lab, "go")))
     run = lab.stream("--allowedTools=Bash", "--session-id", str(uuid.uuid4()), PROMPT, env=TEAMS)
     until(lambda: read_json(path), "no config.json")
-    with locked(path) as lock:
+    with locked(path):
         release(lab, "start")
-        assert spawned(run, lambda: os.utime(lock)) == 200
+        assert spawned(run) == 200
         for _ in range(12):  # a lock that is touched is not taken over, also when it is older than 10 s
-            os.utime(lock)
             assert len(names_in(path)) < 201, names_in(path)
             time.sleep(1)
     until(lambda: len(names_in(path)) == 201, "the file stays wrong")
@@ -209,10 +215,10 @@ rule ann works
     run = lab.stream("--allowedTools=Bash", PROMPT, env={**TEAMS, "CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS": "1000"})
     until(lambda: len(names_in(path)) == 2, "ann is not in the file")
     assert "leadProcess" in read_json(path)
-    with locked(path) as lock:
+    with locked(path):
         release(lab, "locked")
         while run.frame("result")["subtype"] == "success":
-            os.utime(lock)
+            pass
         with contextlib.suppress(subprocess.TimeoutExpired):  # a session that does not wait for the lock ends now
             run.process.wait(1)
     assert run.wait().code != 0
@@ -298,6 +304,7 @@ def a_large_inbox_that_others_add_to_is_delivered_once_and_in_order(lab):
             change(inbox, lambda value: value.extend(entry(i) for i in range(first)), [])
         for i in range(first, first + 50):
             change(inbox, lambda value: value.append(entry(i)), [])
+            time.sleep(0.02)  # or nobody else ever has the lock
     ''')
     others = [subprocess.Popen([sys.executable, str(script), who, str(n), str(inbox)]) for who, n in
               (("big", count), ("one", 0), ("two", 0))]
@@ -317,13 +324,12 @@ def an_inbox_that_another_program_keeps_locked_is_read_when_it_is_free(lab):
     session = str(uuid.uuid4())
     run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
     inbox = inbox_of_ann(lab)
-    with locked(inbox) as lock:
+    with locked(inbox):
         replace(inbox, json.dumps([{"from": "x", "text": "locked-word", "timestamp": "t", "msg_id": "l-1"}]))
         release(lab, "go")
-        for _ in range(14):
-            os.utime(lock)
-            time.sleep(0.5)
-            assert run.process.poll() is None, run.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            run.process.wait(7)
+            raise AssertionError(run.wait())
     done = run.wait()
     assert done.code == 0, done
     assert delivered(lab, session)["l-1"] == 1, delivered(lab, session)

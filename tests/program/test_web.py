@@ -10,11 +10,11 @@ import threading
 import time
 import zlib
 
-from lab import main
+from lab import Late, main
 
 MB = 1 << 20
 LIMIT_MS = 10000         # of a fetch, by the environment; three of the pages take as long
-SLOWEST_S = 45           # of a page, on a machine that does other things as well
+SLOWEST_S = 20           # of a page: time of the processor
 LARGEST_KB = 400 * 1024  # resident, under a sanitizer
 
 
@@ -199,6 +199,23 @@ def peak_kb(pid):
         return int(re.search(r"VmHWM:\s+(\d+)", status.read()).group(1))
 
 
+def busy_s(pid):
+    """Time of the processor that a process has used."""
+    with open("/proc/%d/stat" % pid, encoding="utf-8") as stat:
+        return sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def next_line(run):
+    """On a busy machine a page takes minutes: late is a program that does nothing."""
+    while True:
+        busy = busy_s(run.pid)
+        try:
+            return run.line()
+        except Late:
+            if busy_s(run.pid) - busy < 1:
+                raise
+
+
 def hostile_pages_end_in_a_clear_answer_in_bounded_time_and_memory(lab):
     server = Server()
     lab.env["ASAN_OPTIONS"] = lab.env.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=16"
@@ -216,13 +233,13 @@ rule end
     run = lab.stream("hi", "--max-turns", "200", "--disallowedTools", "WebFetch(domain:denied.example)",
                      "--allowedTools", "WebFetch(domain:127.0.0.1)")
     slowest, peak, seen = (0.0, ""), 0, 0
-    started = time.monotonic()
+    began = busy_s(run.pid)
     while seen < len(HOSTILE):
-        result = result_of(json.loads(run.line()))
+        result = result_of(json.loads(next_line(run)))
         if result is None:
             continue
         name, _, expected = HOSTILE[seen]
-        took, started = time.monotonic() - started, time.monotonic()
+        took, began = busy_s(run.pid) - began, busy_s(run.pid)
         assert re.search(expected, result), "%s: %r is not %r" % (name, result[:500], expected)
         assert len(result) < 2000, "%s: %d bytes" % (name, len(result))
         slowest = max(slowest, (took, name))

@@ -203,14 +203,16 @@ def hooks_stand_around_a_switch_of_the_model(lab):
 
 
 def a_message_that_waits_can_be_taken_back(lab):
-    lab.model("rule\n  prompt contains \"first\"\n  latency 500ms\n  text One.\nrule\n  text Other.\n")
-    client = Client(lab)
+    gate = lab.fifo("gate")
+    lab.model("rule\n  last contains \"first\"\n  call Bash {\"command\": \"read line < gate\"}\nrule\n  last contains \"second\"\n  text Other.\nrule\n  text One.\n")
+    client = Client(lab, "--allowedTools", "Bash")
     client.say("first")
     client.say("second", uuid="11111111-2222-4333-8444-555555555555")
     client.request("gone", "cancel_async_message", message_uuid="11111111-2222-4333-8444-555555555555")
     assert client.reply("gone")["response"] == {"cancelled": True}
     client.request("none", "cancel_async_message", message_uuid="11111111-2222-4333-8444-555555555555")
     assert client.reply("none")["response"] == {"cancelled": False}
+    os.write(gate.keep, b"go\n")
     assert client.run.frame("result")["result"] == "One."
     done = client.over()
     assert done.code == 0 and "Other." not in done.out, done

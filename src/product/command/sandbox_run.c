@@ -9,6 +9,7 @@
  * One side is read only while nothing waits to be written to the other. While a question is shown the program's output waits. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -178,8 +179,12 @@ static void terminal_step(struct running *r)
 static void on_grace(struct timer *timer)
 {
 	struct running *r = CONTAINER_OF(timer, struct running, grace);
+	struct pollfd rest = { .fd = r->master, .events = POLLIN };
 
-	r->ended = true;
+	if (r->to_user.n || poll(&rest, 1, 0) > 0) /* the user's terminal is slower than the program was */
+		timer_start(r->loop, timer, OUTPUT_GRACE_MS);
+	else
+		r->ended = true;
 	terminal_step(r);
 }
 

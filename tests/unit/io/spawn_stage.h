@@ -85,7 +85,7 @@ static inline int pidfd_of(pid_t pid)
 static inline bool dies(int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-	bool dead = pidfd < 0 || poll(&p, 1, 10000) == 1;
+	bool dead = pidfd < 0 || poll(&p, 1, 60000) == 1;
 
 	if (pidfd >= 0)
 		close(pidfd);

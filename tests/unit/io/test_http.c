@@ -190,29 +190,33 @@ TEST(a_server_that_falls_silent_is_stalled)
 
 static void serve_drip(struct peer *p)
 {
-	static const struct timespec pause = { .tv_nsec = 60 * 1000000 };
+	static const struct timespec pause = { .tv_nsec = 150 * 1000000 };
 
 	peer_request(p);
 	peer_send(p, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n");
 	for (int i = 0; i < 8; i++) {
 		nanosleep(&pause, NULL);
 		peer_send(p, "x");
+		sem_wait(p->data); /* or two bytes could be one piece */
 	}
 	peer_wait_gone(p);
 }
 
 TEST(a_slow_answer_whose_bytes_keep_coming_is_not_stalled)
 {
-	struct server *s = server_start(serve_drip, NULL, NULL);
+	sem_t seen;
+	sem_init(&seen, 0, 0);
+	struct server *s = server_start(serve_drip, &seen, NULL);
 	struct http_request request = fetch_get(server_url(s));
-	struct fetch f = { 0 };
-	request.stall_ms = 300;
+	struct fetch f = { .on_data = post_semaphore, .data = &seen };
+	request.stall_ms = 1000; /* less than all of it takes */
 
 	fetch_once(&f, &request, NULL);
 
 	CHECK_INT(f.error, HTTP_OK);
 	CHECK_STR(buf_str(&f.pieces), "[x][x][x][x][x][x][x][x]");
 	server_stop(s);
+	sem_destroy(&seen);
 	fetch_release(&f);
 }
 
@@ -373,7 +377,7 @@ static bool pause_once(struct fetch *f)
 
 	if (f->pieces.n == strlen("[one]")) {
 		http_pause(f->req, true);
-		timer_start(f->loop, &b->timer, 250);
+		timer_start(f->loop, &b->timer, 1250);
 		sem_post(&b->first_seen);
 	}
 	return true;
@@ -398,7 +402,7 @@ TEST(a_paused_request_gets_no_data_and_does_not_stall_until_resumed)
 	struct http_request request = fetch_get(server_url(s));
 	struct fetch f = { .on_data = pause_once, .data = &b };
 	b.fetch = &f;
-	request.stall_ms = 200;
+	request.stall_ms = 1000;
 
 	fetch_once(&f, &request, NULL);
 

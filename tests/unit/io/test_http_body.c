@@ -417,9 +417,9 @@ TEST(a_request_that_waits_to_send_does_not_stall)
 	struct crowd c;
 	crowd_init(&c, 1);
 	crowd_send(&c, 0, server_url(c.server), HUGE_BODY, 0);
-	crowd_send(&c, 1, server_url(c.server), LARGE, 200);
+	crowd_send(&c, 1, server_url(c.server), LARGE, 1000);
 	c.timer.fire = let_first_be_read;
-	timer_start(c.loop, &c.timer, 700); /* longer than the second may be silent */
+	timer_start(c.loop, &c.timer, 1500); /* longer than the second may be silent */
 	loop_run(c.loop);
 
 	CHECK_INT(c.senders[0].fetch.error, HTTP_OK);

@@ -154,7 +154,7 @@ TEST(a_pipe_that_an_escaped_process_holds_does_not_hold_the_exit_nor_kill_its_wr
 	CHECK_INT(write(go_fd, "\n", 1), 1);
 	struct pollfd p = { .fd = done_fd, .events = POLLIN };
 
-	CHECK_INT(poll(&p, 1, 10000), 1);
+	CHECK_INT(poll(&p, 1, 60000), 1);
 	CHECK_STR(buf_str(&st.out), "early\n");
 	close(go_fd);
 	close(done_fd);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include "lib/io/file.h"
 
-enum { COMMAND_MS = 20 * 1000 };
+enum { COMMAND_MS = 120 * 1000 };
 
 static int jail_listen(struct jail *j, uint16_t *ret_port)
 {

@@ -131,7 +131,7 @@ printf_like(2, 3) static char *text_of(struct shellbox *sb, const char *fmt, ...
 static bool is_gone(pid_t pid)
 {
 	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
-	bool gone = p.fd < 0 || poll(&p, 1, 10000) == 1;
+	bool gone = p.fd < 0 || poll(&p, 1, 60000) == 1;
 
 	if (p.fd >= 0)
 		close(p.fd);
