@@ -185,6 +185,10 @@ def keys_that_are_typed_ahead_reach_the_view_that_opens(lab):
         ready(s)
         s.send("\x0fk\x1b[5~")
         s.until(lambda rows: "line 99" not in rows and "line 88" in rows and "Conversation" in rows[0])
+        s.press("g")
+        s.until("first words")
+        s.send("G\x1b[5~")  # up from the rows of the end
+        s.until(lambda rows: "line 99" not in rows and "line 88" in rows)
         s.press("q")
         ready(s)
         leave(s)
