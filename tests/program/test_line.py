@@ -168,6 +168,20 @@ def lines_that_come_at_once_are_prompts_one_after_the_other(lab):
     line.leave()
 
 
+def lines_behind_one_that_opens_something_are_for_that(lab):
+    """In one read: a prompt for the new session, a number for the list, a number that is a prompt behind a text"""
+    line = Line(lab)
+    line.ready()
+    line.press("first", "\r")
+    line.answered()
+    line.send("/new\r/mode\r2\r/tasks\r5\r")
+    for text in ("New session", "2. acceptEdits", "permission-mode: acceptEdits", "Agents"):
+        line.expect_exact(text)
+    line.answered()
+    assert line.prompts() == ["first", "5"] and len(lab.models[0].bodies()[-1]["messages"]) == 1, lab.models[0].bodies()[-1]["messages"]
+    line.leave()
+
+
 # ---- questions
 
 def start_question(lab, prompt, flags, typed):
@@ -536,6 +550,7 @@ if __name__ == "__main__":
          a_paste_of_three_lines_is_one_prompt,
          a_paste_that_is_too_long_is_refused_and_said,
          lines_that_come_at_once_are_prompts_one_after_the_other,
+         lines_behind_one_that_opens_something_are_for_that,
          what_was_typed_before_a_call_of_an_agent_does_not_allow_it,
          what_was_typed_before_a_plan_does_not_approve_it,
          what_was_typed_before_a_question_does_not_answer_it,

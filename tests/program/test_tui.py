@@ -119,6 +119,12 @@ def prompts(lab):
     return found
 
 
+def asked(s, line):
+    """Where this line stands that was entered; not where it is typed"""
+    typed = len(s.above) + s.cursor()[0]
+    return [i for i, row in enumerate(s.all()) if row.startswith("❯ " + line[:40]) and i != typed]
+
+
 def leave(s):
     s.press("C-d", "C-d")
     code = s.wait()
@@ -301,14 +307,37 @@ def output_of_a_command_is_cut_in_the_middle(lab):
         leave(s)
 
 
+HEAD = "--allowedTools=Bash(head:*)"
+
+
+def gate(lab, prompt, model):
+    """What the model says in turn 2 of this prompt comes when the gate is opened: it is first to run a command that waits for that."""
+    os.mkfifo(os.path.join(lab.work, "gate"))
+    lab.model('rule waits\n  prompt contains "%s"\n  turn 1\n  call Bash {"command": "head -n 1 gate", "description": "w"}\n%s' % (prompt, model), log=True)
+
+
+def open_gate(lab):
+    with open(os.path.join(lab.work, "gate"), "w") as f:
+        f.write("go\n")
+
+
 def what_was_typed_before_never_answers_a_question(lab):
-    with screen(lab) as s:
+    gate(lab, "remove", """
+rule removes
+  prompt contains "remove"
+  turn 2
+  call Bash {"command": "touch removed", "description": "r"}
+rule says
+  text I hear you.
+""")
+    with screen(lab, HEAD) as s:
         ready(s)
         s.press("remove it", "enter")
-        s.until("esc interrupts")
+        s.until("Bash head")
         s.press("y")
-        s.until("a question waits: tab")
         s.until("❯ y")
+        open_gate(lab)
+        s.until("a question waits: tab")
         s.press("enter")  # a prompt for later
         s.until("queued: y")
         s.press("tab")
@@ -472,7 +501,7 @@ def finished_lines_are_written_once_and_what_was_there_stays(lab):
         ready(s)
         for columns in (70, 30, 110):
             s.resize(columns, 40)
-            ready(s) if columns > 40 else s.until("❯")
+            s.quiet()
         s.press("word")
         s.until("❯ word")
         rows = s.all()
@@ -555,11 +584,11 @@ def the_resize_of_tmux_keeps_every_line_once(lab):
         seen("? keys")
         tmux("send-keys", "lines", "Enter")
         seen("finished line 299.")
-        for columns in ("70", "45", "110"):
+        seen("? keys")
+        for number, columns in enumerate(("70", "45", "110")):
             tmux("resize-window", "-x", columns, "-y", "40")
             tmux("send-keys", "w")
-            seen("w")
-        seen("❯ www")
+            seen("❯ w" + "w" * number + "\n")
         rows = tmux("capture-pane", "-p", "-J", "-S", "-").split("\n")
         for i in range(300):
             assert sum("finished line %03d." % i in row for row in rows) <= 1, (i, rows)

@@ -6,7 +6,7 @@ import os
 import re
 
 from lab import main
-from test_tui import PLAIN, leave, ready, screen
+from test_tui import HEAD, PLAIN, gate, leave, open_gate, ready, screen
 
 TREE = r"""
 rule delegates
@@ -53,8 +53,14 @@ def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
         s.press("delegate it", "enter")
         up.line()
         s.until("2 run")
+        s.send("\x14/leaf\r\r")  # one read: the second Enter is for what was found
+        s.until("❯ leaf work")
+        s.press("esc")
+        s.until("by tree, found")
+        s.press("q")
+        s.until("2 run")
         s.press("C-t")
-        s.until("by tree")
+        s.until(lambda rows: any(r.endswith("by tree") for r in rows))
         s.until("Leaf")
         s.press("left")
         s.until("Leaf", gone=True)
@@ -196,17 +202,18 @@ def a_session_that_is_continued_shows_its_title_its_age_its_messages_and_its_age
 
 
 def notices_go_the_way_of_the_terminal(lab):
-    lab.model('rule asks\n  turn 1\n  delay 700\n  call Bash {"command": "touch x", "description": "d"}\nrule says\n  text ok\n', log=True)
+    gate(lab, "go", 'rule asks\n  turn 2\n  call Bash {"command": "touch x", "description": "d"}\nrule says\n  text ok\n')
     for env, wanted in (({"TERM_PROGRAM": "iTerm.app"}, b"\x1b]9;a question waits\a"), ({"TERM": "xterm-kitty"}, b"\x1b]99;;a question waits\x1b\\"),
                         ({"TERM_PROGRAM": "ghostty"}, b"\x1b]777;notify;cadre;a question waits\a"), ({}, b"\a")):
-        with screen(lab, env={**PLAIN, **env}) as s:
+        with screen(lab, HEAD, env={**PLAIN, **env}) as s:
             ready(s)
             assert b"\x1b[?1004h" not in s.raw  # focus is asked for during a turn only
             s.press("go", "enter")
-            s.until("esc interrupts")
+            s.until("Bash head")
             s.until_raw(lambda raw: b"\x1b[?1004h" in raw)
-            s.send("\x1b[O")  # the focus goes
+            s.press("\x1b[O")  # the focus goes
             before = len(s.raw)
+            open_gate(lab)
             s.until("wants to use Bash")
             s.until_raw(lambda raw: wanted in raw[before:])
             progress = b"\x1b]9;4;3" in s.raw
@@ -214,23 +221,24 @@ def notices_go_the_way_of_the_terminal(lab):
 
 
 def notices_go_the_way_that_the_setting_names(lab):
-    lab.model('rule asks\n  turn 1\n  delay 700\n  call Bash {"command": "touch x", "description": "d"}\nrule says\n  text ok\n')
+    gate(lab, "go", 'rule asks\n  turn 2\n  call Bash {"command": "touch x", "description": "d"}\nrule says\n  text ok\n')
     os.makedirs(os.path.join(lab.home, ".claude"), exist_ok=True)
     for channel, wanted in (("kitty", b"\x1b]99;;a question waits\x1b\\"), ("notifications_disabled", None)):
         with open(os.path.join(lab.home, ".claude", "settings.json"), "w") as f:
             json.dump({"preferredNotifChannel": channel}, f)
-        with screen(lab, env={**PLAIN, "TERM_PROGRAM": "iTerm.app"}) as s:
+        with screen(lab, HEAD, env={**PLAIN, "TERM_PROGRAM": "iTerm.app"}) as s:
             ready(s)
             s.press("go", "enter")
-            s.until("esc interrupts")
-            s.send("\x1b[O")  # the focus goes
+            s.until("Bash head")
+            s.press("\x1b[O")  # the focus goes
+            open_gate(lab)
             s.until("e edits the rule")
             s.until("in a moment", gone=True)
             if wanted:
                 s.until_raw(lambda raw: wanted in raw)
             s.press("esc")
             s.until("wants to use Bash", gone=True)
-            assert b"\x1b]9;a question" not in s.raw and (b"a question waits" in s.raw) == bool(wanted), channel
+            assert b"\x1b]9;a question" not in s.raw and (b";a question waits" in s.raw) == bool(wanted), channel
 
 
 TEAM = r"""

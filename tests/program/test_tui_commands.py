@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from lab import CADRE, main, until
-from test_tui import PLAIN, leave, prompts, ready, screen
+from test_tui import PLAIN, asked, leave, prompts, ready, screen
 
 SCENARIO = r"""
 rule aside
@@ -44,9 +44,10 @@ def config(lab, name="settings.json"):
 def run(s, line, *shown):
     """A command, and what it shows below its own line."""
     ready(s)
+    before = len(asked(s, line))
     s.press(line, "enter")
     for text in shown:
-        s.until(lambda rows: any(text in row and row != "❯ " + line for row in s.all()))
+        s.until(lambda rows: len(at := asked(s, line)) > before and any(text in row for row in s.all()[at[-1] + 1:]))
     return s
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from lab import main, until
-from test_tui import PLAIN, leave, ready, screen
+from test_tui import HEAD, PLAIN, asked, leave, open_gate, ready, screen
 
 # every kind once: OSC, DCS, APC, SOS, PM, CSI with questions, the end of a paste, 8-bit controls, shifts, readings from right to left
 KINDS = ["\x1b]52;c;b3duZWQ=\a", "\x1b]0;owned\x1b\\", "\x1b]1337;File=:x\a", "\x1bP+q544e\x1b\\", "\x1b_Ga=T;AAAA\x1b\\", "\x1bXowned\x1b\\", "\x1b^owned\x1b\\",
@@ -130,8 +130,10 @@ def no_text_of_others_is_more_than_text(lab):
                     s.press(*(("C-d",) if plain else ("esc",)))
                 s.until(lambda rows: ends(s) > before and rows[s.cursor()[0]].rstrip() in ("❯", ">") and not any("esc interrupts" in r for r in rows))
             for keys, text, close in () if plain else VIEWS:
+                lists = keys[-1] == "enter" and close == "C-u"  # what they say has come when it is below their own line
+                before = len(asked(s, keys[0]))
                 s.press(*keys)
-                s.until(text)
+                s.until(lambda rows: len(at := asked(s, keys[0])) > before and any(text in r for r in s.all()[at[-1] + 1:]) if lists else any(text in r for r in rows))
                 s.press(close)
                 s.until(lambda rows: rows[s.cursor()[0]].rstrip() == "❯")
             before = ends(s)
@@ -160,9 +162,12 @@ def widths_of_others_leave_the_rows_whole(lab):
 
 
 def windows_of_any_size_and_storms_of_resizes_end_well(lab):
-    lab.model("rule says\n  chunk 20\n  delay 2\n  text %s\n" % json.dumps("\n\n".join("line %d of it" % i for i in range(60)) + "\n\nend of it"), log=True)
+    """The last words come behind the storm: what stands there is cut by a terminal that gets narrow."""
+    os.mkfifo(os.path.join(lab.work, "gate"))
+    lab.model("rule says\n  turn 1\n  chunk 20\n  delay 2\n  text %s\n  call Bash {\"command\": \"head -n 1 gate\", \"description\": \"w\"}\nrule ends\n  text end of it\n"
+              % json.dumps("\n\n".join("line %d of it" % i for i in range(60))), log=True)
     for size in ((1, 1), (5, 3), (2, 50), (500, 2), (500, 200)):
-        with screen(lab, size=size) as s:
+        with screen(lab, HEAD, size=size) as s:
             s.until_raw(lambda raw: b"\x1b[?2004h" in raw)
             s.send("go")
             s.press("enter")
@@ -170,6 +175,7 @@ def windows_of_any_size_and_storms_of_resizes_end_well(lab):
                 s.resize(*((1, 1), (5, 3), (500, 60), (80, 24), (3, 90))[i % 5])
                 s._pump(0)
             s.resize(80, 24)
+            open_gate(lab)
             s.seen("end of it")
             ready(s)
             leave(s)

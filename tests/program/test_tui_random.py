@@ -55,7 +55,7 @@ class Walk:
         self.s, self.random, self.draft, self.trail = screen, random.Random(seed), "", []
         self.escaped = 0.0
         self.cut = set()  # answers that libvterm may have cut
-        self.quiet()
+        self.s.quiet()
         self.waits = self.system_call()  # what it does while nothing happens
 
     def system_call(self):
@@ -63,11 +63,6 @@ class Walk:
             return open("/proc/%d/syscall" % self.s.pid).read().split()[0]
         except PermissionError:
             return "unknown"
-
-    def quiet(self):
-        """Nothing was written for a moment: what is in flight has arrived."""
-        while self.s._pump(time.monotonic() + 0.08):
-            pass
 
     def type(self):
         text = "".join(self.random.choice(LETTERS) for _ in range(self.random.randint(1, 6)))
@@ -119,7 +114,7 @@ class Walk:
         self.clear()
         self.enter("say " + words)
         if self.random.random() < 0.5:
-            self.quiet()
+            self.s.quiet()
 
     def interrupt(self):
         """Only a turn: at the prompt two of them clear the line, or open a view."""
@@ -127,15 +122,15 @@ class Walk:
             return
         self.clear()
         self.enter("say slow")
-        self.s.send("\x1b")
+        self.s.press("esc")
         self.escaped = time.monotonic()
-        self.quiet()
+        self.s.quiet()
 
     def move(self):
         self.s.send(self.random.choice(("\x1b[D\x05", "\x01\x05", "\x1bb\x05", "\x1b[H\x1b[F", "\x1b[1;5D\x05")))
 
     def page(self):
-        self.quiet()
+        self.s.quiet()
         below = re.findall(r"q(\d+)[a-f]", "\n".join(self.s.rows()))
         self.s.send("\x18t")
         self.s.until("Agents: ")
@@ -155,16 +150,16 @@ class Walk:
         """No frame is in flight while the size changes, none is half done: one of the old size may leave a stale row."""
         for _ in range(100):
             os.kill(self.s.pid, signal.SIGSTOP)
-            self.quiet()
+            self.s.quiet()
             if self.system_call() == self.waits:
                 break
             os.kill(self.s.pid, signal.SIGCONT)
-            self.quiet()
+            self.s.quiet()
         began = len(self.s.raw)
         self.s.resize(columns, rows)
         row, pushed = self.s.cursor()[0], len(self.s.above)
         os.kill(self.s.pid, signal.SIGCONT)
-        self.quiet()
+        self.s.quiet()
         # A window with fewer rows than the live region: the terminal itself pushed the region's first rows into its scrollback, where
         # nothing reaches them. They are as many as the region's first row is above the screen.
         up = re.search(rb"\r(?:\x1b\[(\d+)A)?\x1b\[K", self.s.raw[began:])
@@ -175,12 +170,12 @@ class Walk:
         self.change_size(*self.random.choice(((20, 5), (30, 12), (40, 10), (60, 20), (80, 24), (110, 40), (200, 60))))
 
     def settle(self):
-        self.quiet()
+        self.s.quiet()
         self.change_size(*self.random.choice(((30, 12), (80, 24), (110, 40))))
 
     def signal(self):
         os.kill(self.s.pid, self.random.choice((signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT)))
-        self.quiet()
+        self.s.quiet()
 
     def step(self):
         kinds = ((self.type, 30), (self.wide, 3), (self.backspace, 10), (self.clear, 3), (self.undo, 3), (self.paste, 5), (self.burst, 2),
@@ -194,11 +189,11 @@ class Walk:
 
     def check(self):
         s = self.s
-        self.quiet()
+        self.s.quiet()
         if (s.columns, s.height) != (110, 40):
             self.change_size(110, 40)
         s.until("? keys")
-        self.quiet()
+        self.s.quiet()
         rows = s.all()
         finished = "\n".join(rows)
         for i in range(BEFORE):

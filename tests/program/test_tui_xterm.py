@@ -7,7 +7,6 @@ import os
 import re
 import select
 import subprocess
-import time
 import uuid
 
 from lab import CADRE, main, until
@@ -19,11 +18,6 @@ def screen(lab, *args, **more):
     if not lab.models:
         lab.model(SCENARIO, log=True)
     return Xterm(lab, *args, **{"env": {**PLAIN, "TERM_PROGRAM": "vscode"}, **more})
-
-
-def quiet(s):
-    while s._pump(time.monotonic() + 0.3):
-        pass
 
 
 def every_line_is_there_once(rows):
@@ -45,7 +39,7 @@ def a_resize_of_xterm_js_keeps_every_line_once(lab):
         s.until(long)
         for columns in (70, 30, 110, 45, 90, 110):
             s.resize(columns, 40)
-            quiet(s)
+            s.quiet()
             s.press("x")
             long += "x"
         s.until("❯ " + long)
@@ -127,6 +121,7 @@ def a_resize_of_tmux_keeps_every_line_once(lab):
             tmux("resize-window", "-x", columns, "-y", "40")
             select.select([], [], [], 0.4)  # the window has settled, and what follows is typed in it
             tmux("send-keys", "x")
+            until(lambda: "getok" + "x" * (number + 1) in re.sub(r"\s", "", tmux("capture-pane", "-p")), lambda: tmux("capture-pane", "-p"))
         seen("as it may get okxxxxx")
         rows = [r.rstrip() for r in tmux("capture-pane", "-p", "-J", "-S", "-").split("\n")]
         every_line_is_there_once(rows)

@@ -182,11 +182,15 @@ class Screen:
         self.v.vterm_state_get_cursorpos(self.state, ctypes.byref(at))
         return at.row, at.col
 
+    def _torn(self):
+        """A frame is on its way: on the screen is half of it. One that is never ended is that of a program that was killed."""
+        return self.raw.rfind(b"\x1b[?2026h") > max(self.raw.rfind(b"\x1b[?2026l"), self.raw.rfind(b"\x1b[?2004l"))
+
     def until(self, text, gone=False):
-        """Waits for a text on the screen (a function: for what it says about the rows), or for its end."""
+        """Waits for a text on the screen (a function: for what it says about the rows), or for its end. Looks at whole frames."""
         wanted = text if callable(text) else lambda rows: any(text in row for row in rows)
         until = time.monotonic() + DEADLINE_S
-        while bool(wanted(self.rows())) == gone:
+        while self._torn() or bool(wanted(self.rows())) == gone:
             if not self._pump(until) and (time.monotonic() > until or self.ended()):
                 raise Late("%s %r:\n%s" % ("still there" if gone else "not seen", text, "\n".join(self.all())))
         return self
@@ -211,6 +215,23 @@ class Screen:
             return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0" * 4))[0]
         finally:
             os.close(fd)
+
+    def _busy(self):
+        """It works, or has not read what was sent. One that is stopped does neither."""
+        try:
+            with open("/proc/%d/stat" % self.pid) as f:
+                state = f.read().rsplit(")", 1)[1].split()[0]
+        except FileNotFoundError:
+            return False
+        return state not in "TZ" and (state != "S" or self._unread() > 0)
+
+    def quiet(self, seconds=0.1):
+        """Waits until the program sleeps, has read all that was sent, and has written nothing for so long: longer than it waits for the
+        rest of a key, of a rush of keys or of a resize, and for the next frame."""
+        until = time.monotonic() + DEADLINE_S
+        while self._pump(time.monotonic() + seconds) or self._busy():
+            if time.monotonic() > until:
+                raise Late("it is never quiet:\n" + "\n".join(self.all()))
 
     def press(self, *keys):
         """Each key by itself, as a person types: many in one read would be a paste."""

@@ -509,6 +509,10 @@ void input_bytes(struct tui *t, const char *bytes, size_t n)
 	struct key key;
 
 	for (size_t at = 0; at < n && !t->over;) {
+		if (t->switching) {
+			buf_add(&t->ahead, bytes + at, n - at);
+			return;
+		}
 		const char *esc = memchr(bytes + at, '\033', n - at);
 		size_t plain = esc ? (size_t)(esc - bytes) - at : n - at;
 		bool free = !t->keys.n && !t->keys.pasting && !t->keys.reporting && plain;

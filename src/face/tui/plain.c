@@ -135,6 +135,8 @@ bool plain_choose(struct tui *t, struct str line)
 	AUTO_BUF struct buf prompt = { 0 };
 	uint64_t number = 0;
 
+	if (t->lines && t->page && !t->page->room) /* typed ahead: it is shown first */
+		say_page(t);
 	if (!t->lines || !t->page)
 		return false;
 	bool ours = !line.n || str_to_u64(line, &number);

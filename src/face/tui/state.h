@@ -76,6 +76,7 @@ struct tui {
 	/* the terminal */
 	struct keys keys;
 	struct buf burst; /* text that comes in one rush, without the marks of a paste */
+	struct buf ahead; /* typed behind a line that begins another session: meant for that one */
 	struct draft draft;
 	struct keymap keymap;
 	struct vim vim;

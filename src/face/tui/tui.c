@@ -533,6 +533,9 @@ static void tui_switch(struct tui *t)
 		t->trust_waits = false;
 		tui_next_of_queue(t);
 	}
+	AUTO_BUF struct buf ahead = t->ahead;
+	t->ahead = (struct buf){ 0 };
+	input_bytes(t, buf_str(&ahead).p, ahead.n);
 	tui_draw(t);
 }
 
@@ -563,6 +566,7 @@ static void tui_release(struct tui *t)
 	free(t->wanted_id);
 	buf_release(&t->note);
 	buf_release(&t->burst);
+	buf_release(&t->ahead);
 	buf_release(&t->joined);
 	for (size_t i = 0; i < COPIES; i++)
 		buf_release(&t->copies[i]);
@@ -625,7 +629,7 @@ int tui_run(const struct args *args, bool plain)
 	keep_terminal(&t);
 	while (!t.over) {
 		cadre_run(t.c);
-		if (t.switching) {
+		while (t.switching) { /* again if that is typed ahead */
 			tui_switch(&t);
 			keep_terminal(&t);
 		}

@@ -415,7 +415,8 @@ void page_key(struct tui *t, const struct key *key)
 {
 	struct page *p = t->page;
 
-	if (!p->room) /* typed ahead: where a key leads is known when the rows are */
+	/* typed ahead: where a key leads is known when the rows are */
+	if (!p->room || (t->due[TIMER_FRAME] && p->kind != PAGE_LIST))
 		tui_draw(t);
 	int64_t screenful = MAX((int64_t)p->room - 1, (int64_t)1);
 	char letter = key->code == KEY_TEXT && key->text.n == 1 ? key->text.p[0] : 0;
