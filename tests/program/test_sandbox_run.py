@@ -154,6 +154,8 @@ def output_that_the_users_terminal_takes_late_is_not_lost(lab):
     time.sleep(1)  # much longer than the output of processes that are left is waited for
     said = t.end(0)
     assert said == "x" * sent, (len(said), sent)
+    said = run(lab, "bash", "-c", "(trap '' HUP; exec setsid yes) & read -t 0.2 _; echo END >/dev/tty; exit 0").end(0)
+    assert len(said.partition("END")[2]) < 2 << 20, len(said)  # that of a process that is left is not waited for
 
 
 def answer(t, key, shown):

@@ -20,8 +20,9 @@
 
 enum {
 	READ_BYTES = 16 * 1024,
-	OUTPUT_GRACE_MS = 200, /* for output, while something that the program left has the terminal */
-	SETTLE_MS = 400,       /* keys count as an answer after so much silence: others were typed for the program */
+	OUTPUT_GRACE_MS = 200,         /* for output, while something that the program left has the terminal */
+	OUTPUT_LATE_MAX = 1024 * 1024, /* more than a terminal holds */
+	SETTLE_MS = 400, /* keys count as an answer after so much silence: others were typed for the program */
 };
 
 enum { SIGNAL_WINDOW, SIGNAL_INTERRUPT, SIGNAL_TERMINATE, SIGNAL_QUIT, SIGNAL_COUNT };
@@ -42,8 +43,9 @@ struct running {
 	uv_signal_t signals[SIGNAL_COUNT];
 	/* of a terminal; user < 0: there is none */
 	int user, master, slave;
-	bool keys;  /* standard input is the terminal: raw, and read */
-	bool ended; /* nothing more comes from the master */
+	bool keys;         /* standard input is the terminal: raw, and read */
+	bool ended;        /* nothing more comes from the master */
+	size_t late_bytes; /* from the master, behind the end of the program */
 	struct termios before;
 	uv_poll_t user_poll, master_poll;
 	struct buf to_user, to_program;
@@ -149,9 +151,10 @@ static void on_ready(uv_poll_t *handle, int status, int events)
 		n = read(of_user ? r->user : r->master, bytes, sizeof bytes);
 		if (n > 0 && of_user)
 			take_keys(r, bytes, (size_t)n);
-		else if (n > 0)
+		else if (n > 0) {
 			buf_add(&r->to_user, bytes, (size_t)n);
-		else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+			r->late_bytes += r->child ? 0 : (size_t)n;
+		} else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 			*(of_user ? &r->keys : &r->ended) = !of_user;
 	}
 	terminal_step(r);
@@ -181,7 +184,8 @@ static void on_grace(struct timer *timer)
 	struct running *r = CONTAINER_OF(timer, struct running, grace);
 	struct pollfd rest = { .fd = r->master, .events = POLLIN };
 
-	if (r->to_user.n || poll(&rest, 1, 0) > 0) /* the user's terminal is slower than the program was */
+	/* The user's terminal may be slower than the program was. What comes behind that is of processes that are left. */
+	if (r->late_bytes < OUTPUT_LATE_MAX && poll(&rest, 1, 0) > 0)
 		timer_start(r->loop, timer, OUTPUT_GRACE_MS);
 	else
 		r->ended = true;
