@@ -94,6 +94,10 @@ def row_64_a_question_of_a_member_is_answered_at_the_lead_and_by_nothing_else(t)
 
 
 PLANS = r"""
+rule lead approves
+  last contains "plan_approval_request"
+  capture id last "\"requestId\":\"" until "\""
+  call SendMessage {"to": "ann", "message": {"type": "plan_approval_response", "request_id": "{{id}}", "approve": true}}
 rule starts
   prompt contains "Make a team"
   turn 1
@@ -101,10 +105,6 @@ rule starts
 rule lead
   prompt contains "Make a team"
   text Team is there.
-rule lead approves
-  last contains "plan_approval_request"
-  capture id last "\"requestId\":\"" until "\""
-  call SendMessage {"to": "ann", "message": {"type": "plan_approval_response", "request_id": "{{id}}", "approve": true}}
 rule ann writes too early
   prompt contains "Task of ann."
   turn 1
