@@ -13,7 +13,7 @@ import socket
 import struct
 import zlib
 
-from lab import Skip, main, until
+from lab import DEADLINE_S, Skip, main, until
 
 READ = "rule\n  turn 1\n%srule\n  text ok\n"
 IMAGE_BASE64_LIMIT, IMAGE_GOOD_BYTES, IMAGE_GOOD_EDGE = 5 << 20, 500 * 1024, 1568
@@ -102,7 +102,7 @@ def read(lab, *inputs):
     """One turn with these calls of Read; their results as the model got them."""
     calls = "".join("  call Read %s\n" % json.dumps(i if isinstance(i, dict) else {"file_path": i}) for i in inputs)
     model = lab.model(READ % calls, log=True)
-    done = lab.cadre("-p", "look")
+    done = lab.start("-p", "look").wait(4 * DEADLINE_S)  # a hundred million pixels, on a busy machine
     assert done.code == 0 and done.out == "ok\n" and done.err == "", done
     return results(model.bodies()[1])
 
