@@ -12,6 +12,8 @@ import test_agents_limits as limits
 from lab import CADRE, DEADLINE_S, Skip, below, main
 from test_attacks import git
 from test_attacks_files import play
+from test_attacks_plugin import shop
+from test_plugin import ask, make_plugin
 from test_sandbox import write
 from test_tui import leave
 from test_tui_commands import run as command, view
@@ -183,15 +185,21 @@ def an_answer_about_the_project_is_not_stored_in_another_place(lab):
 def what_a_user_adds_to_the_project_is_not_written_elsewhere(lab):
     """The same for the verbs that write files of a project."""
     server = '{"mcpServers":{"old":{"command":"true"}}}'
-    verbs = ((".mcp.json", ("mcp", "add", "-s", "project", "x", "--", "true"), ".mcp.json"), (".mcp.json", ("mcp", "remove", "-s", "project", "old"), ".mcp.json"),
-             (".claude/agents", ("agents", "new", "fresh"), "fresh.md"), (".claude", ("agents", "new", "fresh"), "fresh.md"))
-    for link, args, said in verbs:
+    market = shop(lab, "p")
+    make_plugin(market, "p")
+    ask(lab, "plugin", "marketplace", "add", market)
+    ask(lab, "plugin", "install", "p@shop")
+    verbs = ((".mcp.json", ("mcp", "add", "-s", "project", "x", "--", "true")), (".mcp.json", ("mcp", "remove", "-s", "project", "old")),
+             (".claude/agents", ("agents", "new", "fresh")), (".claude", ("agents", "new", "fresh")),
+             *((".claude/%s.json" % file, ("plugin", verb, "--scope", scope, "p@shop")) for verb in ("enable", "disable", "install")
+               for scope, file in (("project", "settings"), ("local", "settings.local"))))
+    for link, args in verbs:
         for trusted in (False, True):
             for place in (lab.work, lab.folder + "/out"):
                 shutil.rmtree(place, ignore_errors=True)
                 os.makedirs(place)
             target = pathlib.Path(lab.folder, "out", "there")
-            target.write_text(server) if said == ".mcp.json" else target.mkdir()
+            target.write_text(server) if link.endswith(".json") else target.mkdir()
             path = pathlib.Path(lab.work, link)
             path.parent.mkdir(exist_ok=True)
             path.symlink_to(target)

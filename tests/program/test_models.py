@@ -36,8 +36,8 @@ def maker(at):
     return folder, base64.b64encode(public.stdout[-32:]).decode()
 
 
-NEW = {"openai": {"models": {"gpt-9": {"cost": {"input": 3, "output": 30, "cache_read": 0.3,
-                                               "tiers": [{"above": 272000, "input": 6, "output": 45}]},
+TIER = {"above": 272000, "input": 6, "output": 45}
+NEW = {"openai": {"models": {"gpt-9": {"cost": {"input": 3, "output": 30, "cache_read": 0.3, "tiers": [TIER]},
                                       "limit": {"context": 2000000, "output": 64000}}}},
        "anthropic": {"models": {"claude-opus-5-5": {"cost": {"input": 7, "output": 70}, "limit": {"context": 500000}}}}}
 
@@ -61,6 +61,8 @@ def a_catalog_changes_prices_without_a_release_and_a_changed_one_is_refused(lab)
                        (good.replace("gpt-9", "gpt-8"), "signature"), ("{", "JSON"), ("{}", "not a catalog"),
                        (signed({"openai": {"models": {"m": {"cost": {"input": 1001, "output": 1}}}}}, folder), "between 0 and 1000"),
                        (signed({"openai": {"models": {"m": {"limit": {"context": 10}}}}}, folder), "limit"),
+                       *((signed({"openai": {"models": {"m": {"cost": {"input": 1, "output": 1, "tiers": tiers}}}}}, folder), "a tier cannot be read")
+                         for tiers in ([TIER, TIER], [{"input": 6, "output": 45}], [{**TIER, "output": 1001}], [{**TIER, "size": 1}])),
                        (signed({"openai": {"models": {"m": {"cots": {}}}}}, folder), "not known"),
                        (signed({"openai": {"keys": 1, "models": {}}}, folder), "expected")):
         done = update(bad)
@@ -179,6 +181,9 @@ def tests_name_the_cause_of_a_failure_in_one_line(lab):
     place = {"wire": "responses", "baseUrl": Mock(lambda n, r: events(message_item(0, "yes")) if r["path"].startswith("/v1/") else (404, {}, "{}")).url}
     done = lab.cadre("models", "test", "lab/m1", "--settings", json.dumps({"providers": {"lab": place}}))
     assert done.code == 1 and "end with /v1; it answers at %s/v1 " % place["baseUrl"] in done.out, done
+    place["baseUrl"] = Mock(lambda n, r: (200, {"content-type": "text/html"}, "<html>log in</html>")).url + "/v1"
+    done = lab.cadre("models", "test", "lab/m1", "--settings", json.dumps({"providers": {"lab": place}}))
+    assert done.code == 1 and "%s does not answer with an event stream" % place["baseUrl"] in done.out, done
     lab.env["OLLAMA_BASE_URL"] = Mock(lambda n, r: said("x", usage={"prompt_tokens": 2048, "completion_tokens": 1}) if r["body"] else (404, {}, "")).url
     done = lab.cadre("models", "test", "ollama/m1")
     assert done.code == 1 and "raise its context (OLLAMA_CONTEXT_LENGTH)" in done.out, done

@@ -67,6 +67,44 @@ def without_a_user_and_under_a_strict_list_it_is_refused(lab):
     assert results(done.frames())[0].count("hello") == 2, done
 
 
+NUMBERS = ("134744072", "0x8.8.8.8", "010.8.8.8", "8.8.2056", "0x7f000001", "0177.1", "127.1", "2130706433")
+RAW = """import os, re, socket
+port = int(re.search(r":([0-9]+)", os.environ["http_proxy"]).group(1))
+for host in %r:
+    name, answers = host.encode(), []
+    for text in (b"CONNECT %%b:80 HTTP/1.1\\r\\nHost: %%b:80\\r\\n\\r\\n" %% (name, name), b"GET http://%%b/ HTTP/1.1\\r\\nHost: %%b\\r\\n\\r\\n" %% (name, name),
+                 bytes([5, 1, 0, 5, 1, 0, 3, len(name)]) + name + bytes([0, 80])):
+        s = socket.create_connection(("127.0.0.1", port))
+        s.sendall(text)
+        got = s.recv(12, socket.MSG_WAITALL)
+        answers.append(got[3] if got[0] == 5 else int(got[9:]))
+    print(host, *answers)
+"""
+
+
+def an_address_that_is_written_as_a_number_is_no_way_around_a_list(lab):
+    """In bypass, where other hosts pass: a resolver takes these for an address that is denied, or for this machine. curl would send the address."""
+    upstream = prepare(lab, "python3 raw.py", deniedDomains=["8.8.8.8"])
+    pathlib.Path(lab.work, "raw.py").write_text(RAW % (NUMBERS + ("far.test",),))
+    done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions", "--", "hi", env={"IS_SANDBOX": "1"})
+    lines = results(done.frames())[0].splitlines()
+    assert lines[:len(NUMBERS) + 1] == [host + " 403 403 2" for host in NUMBERS] + ["far.test 200 200 0"], lines
+    assert set(upstream.asked) == {"far.test:80"}, upstream.asked
+
+
+def web_pages_of_a_host_that_is_written_as_a_number_are_not_fetched(lab):
+    """A proxy of the user's gets all that WebFetch asks for: the control, which no rule forbids, and nothing else."""
+    upstream = Upstream(Server().port, False)
+    hosts = (*NUMBERS, "8.8.8.8", "8.8.4.4")
+    lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % "\n".join(call("WebFetch", url="http://%s/" % host, prompt="x") for host in hosts))
+    proxy = "http://127.0.0.1:%d" % upstream.port
+    done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions", "--disallowedTools",
+                     "WebFetch(domain:8.8.8.8)", "--", "hi", env={"IS_SANDBOX": "1", "https_proxy": proxy, "http_proxy": proxy, "no_proxy": "127.0.0.1"})
+    texts = results(done.frames())
+    assert done.code == 0 and len(texts) == len(hosts) and sum("write the host as" in text for text in texts) == len(NUMBERS), texts
+    assert set(upstream.asked) == {"8.8.4.4:443"}, (upstream.asked, texts)
+
+
 def a_user_at_a_terminal_is_asked_and_a_session_ends_with_a_question_open(lab):
     prepare(lab, MANY)
     env = {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}
@@ -92,4 +130,6 @@ def a_user_at_a_terminal_is_asked_and_a_session_ends_with_a_question_open(lab):
 
 if __name__ == "__main__":
     main(a_client_is_asked_once_for_a_host_and_its_answer_holds, without_a_user_and_under_a_strict_list_it_is_refused,
-         a_user_at_a_terminal_is_asked_and_a_session_ends_with_a_question_open, without_cell=())
+         an_address_that_is_written_as_a_number_is_no_way_around_a_list, web_pages_of_a_host_that_is_written_as_a_number_are_not_fetched,
+         a_user_at_a_terminal_is_asked_and_a_session_ends_with_a_question_open,
+         without_cell=(web_pages_of_a_host_that_is_written_as_a_number_are_not_fetched,))

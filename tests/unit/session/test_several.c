@@ -295,6 +295,37 @@ TEST(what_one_session_was_opened_with_gives_the_other_nothing)
 	}
 }
 
+/* Whoever was opened last, and whoever has asked before: a page of this machine is out of reach for the one, and not there for the other. */
+TEST(private_addresses_are_open_to_the_session_alone_whose_settings_say_so)
+{
+	static const char fetch[] =
+		"rule\n  turn 1\n  call WebFetch {\"url\": \"http://127.0.0.1:1/\", \"prompt\": \"x\"}\n"
+		"rule\n  text done\n";
+
+	for (int wide = 0; wide < SESSIONS; wide++) {
+		AUTO_ARENA struct arena a = { 0 };
+		struct host h;
+		host_open(&h);
+		file_put(arena_printf(&a, "%s/scenario.txt", h.stage.dir), str_from(fetch));
+		stage_set(&h.stage, "allowed-tools", "WebFetch");
+		stage_set(&h.stage, "mcp-config", NULL);
+		for (int i = 0; i < SESSIONS; i++) {
+			file_put(arena_printf(&a, "%s/%s.json", h.stage.dir, names[i]),
+				 i == wide ? STR("{\"webFetch\":{\"allowPrivate\":true}}") : STR("{}"));
+			open_session(&h, i);
+		}
+		for (int i = 0; i < SESSIONS; i++) {
+			CHECK_INT(cadre_prompt(h.session[i], "go", 2, NULL, 0), 0);
+			cadre_run(h.stage.c);
+			struct str heard = buf_str(&h.heard[i]);
+			if (!str_has(heard, STR("127.0.0.1:1/ cannot be fetched: ")) ||
+			    str_has(heard, STR("such addresses are refused")) == (i == wide))
+				fail_msg("%s: " STR_FMT, names[i], STR_ARG(heard));
+		}
+		host_close(&h);
+	}
+}
+
 static void on_exit_(struct child *c, int status)
 {
 	fail_msg("process %d ran and ended with %d", (int)child_pid(c), status);
@@ -320,6 +351,52 @@ TEST(a_program_whose_session_is_not_known_does_not_start)
 	loop_free(loop);
 }
 
+static void on_end_of_cat(struct child *c, int status)
+{
+	CHECK_INT(status, 0);
+	*(bool *)child_data(c) = true;
+}
+
+/* What still runs is held to its end; nothing is started any more. */
+TEST(a_session_that_is_over_starts_no_program_while_one_of_its_programs_runs)
+{
+	static const struct child_handlers runs = { .on_exit = on_end_of_cat }, never = { .on_exit = on_exit_ };
+	AUTO_ARENA struct arena a = { 0 };
+	char dir[FOLDER_MAX];
+	struct err err = { 0 };
+	struct child *cat, *late;
+	struct settings *settings;
+	bool ended = false;
+
+	skip_unless_held();
+	folder_make(dir);
+	struct loop *loop = loop_new(0);
+	struct spawner *spawner = spawner_new(loop, &err);
+	struct sandbox *s =
+		sandbox_new(&(struct sandbox_options){ loop, dir, arena_printf(&a, "%s/temp", dir), spawner });
+	CHECK_INT(settings_load(&(struct settings_spec){ .cwd = dir, .config_dir = dir }, &settings, &err), 0);
+	sandbox_use_policy(s, sandbox_policy_new(settings, dir, dir));
+	settings_unref(settings);
+	sandbox_serve(spawner);
+	struct child_options options = { .argv = (const char *const[]){ "cat", NULL },
+					 .cwd = dir,
+					 .of = CHILD_OF_CONVERTER,
+					 .cage = s,
+					 .keep_stdin = true };
+
+	if (spawn_start(spawner, &options, &runs, &ended, &cat, &err) < 0)
+		fail_msg("%s", err.text);
+	sandbox_retire(s);
+	CHECK_INT(spawn_start(spawner, &options, &never, NULL, &late, &err), -ERR_DENIED);
+	child_close_stdin(cat);
+	loop_run(loop);
+
+	CHECK(ended);
+	spawner_free(spawner);
+	loop_free(loop);
+	folder_remove(dir);
+}
+
 int test_several(void)
 {
 	return RUN_TESTS(T(programs_of_each_of_two_sessions_are_under_the_rules_of_their_own),
@@ -327,5 +404,7 @@ int test_several(void)
 			 T(changed_settings_hold_for_programs_of_their_own_session_alone),
 			 T(servers_that_sessions_shared_are_held_from_the_change_of_settings_on),
 			 T(what_one_session_was_opened_with_gives_the_other_nothing),
-			 T(a_program_whose_session_is_not_known_does_not_start));
+			 T(private_addresses_are_open_to_the_session_alone_whose_settings_say_so),
+			 T(a_program_whose_session_is_not_known_does_not_start),
+			 T(a_session_that_is_over_starts_no_program_while_one_of_its_programs_runs));
 }

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * test_load.c - files as they are found on disks, and the conversation that each of them gives. */
 #include <fcntl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <linux/ptrace.h>
 #include "lib/io/loop.h"
 #include "lines.h"
 #include "stage.h"
@@ -275,6 +280,73 @@ TEST(a_long_torn_line_is_cut_off_too)
 	CHECK_CSTR(stage_describe(&s, &l), "u:hi; interrupted; repaired");
 	CHECK_CSTR(stage_read(&s, "s.jsonl"), PROMPT("1", NONE, "hi"));
 	session_load_release(&l);
+	stage_release(&s);
+}
+
+static const char half_line[] = PROMPT("1", NONE, "hi") "{\"half", rest_of_line[] = "\":1}\n";
+
+TEST(a_file_that_others_can_write_is_not_repaired)
+{
+	struct stage s;
+	struct session_load l;
+	struct err err = { 0 };
+	stage_init(&s);
+	char *path = stage_write(&s, "s.jsonl", half_line);
+	CHECK_INT(chmod(path, 0666), 0);
+
+	CHECK_INT(session_load(path, &l, &err), -ERR_DENIED);
+
+	CHECK_CSTR(stage_read(&s, "s.jsonl"), half_line);
+	stage_release(&s);
+}
+
+/* Runs the process up to the call by which it opens a file for writing. */
+static void run_until_write(pid_t process)
+{
+	struct ptrace_syscall_info call = { 0 };
+	int status;
+
+	CHECK_INT(ptrace(PTRACE_SETOPTIONS, process, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL), 0);
+	do {
+		CHECK_INT(ptrace(PTRACE_SYSCALL, process, NULL, NULL), 0);
+		CHECK_INT(waitpid(process, &status, 0), process);
+		CHECK(WIFSTOPPED(status));
+		CHECK(ptrace(PTRACE_GET_SYSCALL_INFO, process, (void *)sizeof call, &call) > 0);
+	} while (call.op != PTRACE_SYSCALL_INFO_ENTRY || call.entry.nr != SYS_openat ||
+		 (call.entry.args[2] & O_ACCMODE) != O_WRONLY);
+}
+
+/* Its writer goes on after the end of the file was read, and before it is cut. */
+TEST(a_line_that_its_writer_completes_meanwhile_is_not_cut_off)
+{
+	struct stage s;
+	int status;
+	stage_init(&s);
+	char *path = stage_write(&s, "s.jsonl", half_line);
+	pid_t reader = fork();
+
+	if (reader == 0) {
+		struct session_load l;
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+			_exit(77);
+		(void)raise(SIGSTOP);
+		_exit(session_load(path, &l, NULL) == 0 && !l.repaired ? 0 : 1);
+	}
+	CHECK_INT(waitpid(reader, &status, 0), reader);
+	if (!WIFSTOPPED(status)) {
+		print_message("# skipped: no process can be traced here\n");
+		stage_release(&s);
+		skip();
+	}
+	run_until_write(reader);
+	int fd = open(path, O_WRONLY | O_APPEND);
+	CHECK_INT(write(fd, rest_of_line, sizeof rest_of_line - 1), sizeof rest_of_line - 1);
+	close(fd);
+	CHECK_INT(ptrace(PTRACE_DETACH, reader, NULL, NULL), 0);
+	CHECK_INT(waitpid(reader, &status, 0), reader);
+
+	CHECK_INT(status, 0);
+	CHECK_CSTR(stage_read(&s, "s.jsonl"), PROMPT("1", NONE, "hi") "{\"half\":1}\n");
 	stage_release(&s);
 }
 
@@ -598,19 +670,20 @@ TEST(the_loop_goes_on_while_the_pool_reads)
 
 int test_load(void)
 {
-	return RUN_TESTS(T(the_end_of_an_agent_is_read_from_the_end_of_a_file_of_any_size),
-			 T(the_end_of_a_file_that_is_not_there_is_not_found_also_without_a_place_for_the_reason),
-			 T(each_file_gives_its_conversation), T(windows_line_ends_change_nothing),
-			 T(a_file_that_is_cut_anywhere_loads_twice_the_same), T(a_repair_changes_the_last_line_only),
-			 T(a_long_torn_line_is_cut_off_too), T(a_session_that_is_not_there_is_not_found),
-			 T(where_it_was_and_which_files_it_knows_come_with_it),
-			 T(files_that_were_seen_before_a_summary_are_known_by_their_newest_look),
-			 T(a_call_without_result_is_handed_on_with_its_input),
-			 T(tools_that_were_found_are_known_in_their_order_also_those_from_before_a_summary),
-			 T(what_was_queued_waits_until_a_message_names_it),
-			 T(what_somebody_said_is_counted_apart_from_context_and_results),
-			 T(a_load_on_the_pool_gives_the_same_and_leaves_the_same_file),
-			 T(a_long_torn_line_is_cut_off_before_the_pool_reads),
-			 T(a_load_on_the_pool_that_fails_or_is_stopped_says_so),
-			 T(the_loop_goes_on_while_the_pool_reads));
+	return RUN_TESTS(
+		T(the_end_of_an_agent_is_read_from_the_end_of_a_file_of_any_size),
+		T(the_end_of_a_file_that_is_not_there_is_not_found_also_without_a_place_for_the_reason),
+		T(each_file_gives_its_conversation), T(windows_line_ends_change_nothing),
+		T(a_file_that_is_cut_anywhere_loads_twice_the_same), T(a_repair_changes_the_last_line_only),
+		T(a_long_torn_line_is_cut_off_too), T(a_file_that_others_can_write_is_not_repaired),
+		T(a_line_that_its_writer_completes_meanwhile_is_not_cut_off),
+		T(a_session_that_is_not_there_is_not_found), T(where_it_was_and_which_files_it_knows_come_with_it),
+		T(files_that_were_seen_before_a_summary_are_known_by_their_newest_look),
+		T(a_call_without_result_is_handed_on_with_its_input),
+		T(tools_that_were_found_are_known_in_their_order_also_those_from_before_a_summary),
+		T(what_was_queued_waits_until_a_message_names_it),
+		T(what_somebody_said_is_counted_apart_from_context_and_results),
+		T(a_load_on_the_pool_gives_the_same_and_leaves_the_same_file),
+		T(a_long_torn_line_is_cut_off_before_the_pool_reads),
+		T(a_load_on_the_pool_that_fails_or_is_stopped_says_so), T(the_loop_goes_on_while_the_pool_reads));
 }
