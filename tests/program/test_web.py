@@ -13,7 +13,8 @@ import zlib
 from lab import Late, main
 
 MB = 1 << 20
-LIMIT_MS = 10000         # of a fetch, by the environment; three of the pages take as long
+LIMIT_MS = 10000         # of a fetch, by the environment
+SHORT_LIMIT_MS = 1000    # where each page takes as long
 SLOWEST_S = 20           # of a page: time of the processor
 LARGEST_KB = 400 * 1024  # resident, under a sanitizer
 
@@ -118,9 +119,6 @@ HOSTILE = [
     ("one header without an end", endless(b"HTTP/1.1 200 OK\r\nx: ", b"y" * 65536), r"a header of the answer is too long"),
     ("interim answers without an end", endless(b"", b"HTTP/1.1 103 Hints\r\nlink: x\r\n\r\n" * 50), r"cannot be fetched"),
     ("a body without an end", endless(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n", b"<p>x" * 16384), r"more than 10485760 bytes"),
-    ("a slow drip", endless(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n", b"x", 0.05), r"it took too long"),
-    ("a slow drip of headers", endless(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n", 0.05), r"it took too long"),
-    ("silence", silent, r"(took too long|no byte)"),
     ("an end at once", lambda peer: None, r"cannot be fetched"),
     ("no HTTP", raw(b"SSH-2.0-server\r\n"), r"cannot be fetched"),
     ("no page", raw(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"), r"the server answered 404 Not Found"),
@@ -138,12 +136,18 @@ HOSTILE = [
     ("a redirect to nowhere", moved(b""), r"cannot be fetched"),
     ("a redirect that is very long", moved(b"/" + b"x" * 90000), r"cannot be fetched"),
 ]
+SLOW = [
+    ("silence", silent, r"(took too long|no byte)"),
+    ("a slow drip", endless(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n", b"x", 0.05), r"it took too long"),
+    ("a slow drip of headers", endless(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n", 0.05), r"it took too long"),
+]
 
 
 class Server:
     """One thread for each connection; the number in the path says which page is wanted."""
 
-    def __init__(self):
+    def __init__(self, pages=()):
+        self.pages = pages
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
         self.asked = []
@@ -179,10 +183,10 @@ class Server:
             peer.sendall(ok(b"<title>T</title><h1>Head</h1><p>Some <b>text</b>.", b"content-type: text/html\r\n"))
         elif path == "/near":
             peer.sendall(b"HTTP/1.1 301 Moved\r\nlocation: 0\r\ncontent-length: 0\r\n\r\n")
-        elif HOSTILE[int(path[1:]) - 1][0] == "a redirect to itself":
+        elif self.pages[int(path[1:]) - 1][0] == "a redirect to itself":
             peer.sendall(b"HTTP/1.1 302 Found\r\nlocation: " + path.encode() + b"\r\ncontent-length: 0\r\n\r\n")
         else:
-            HOSTILE[int(path[1:]) - 1][1](peer)
+            self.pages[int(path[1:]) - 1][1](peer)
 
 
 def result_of(frame):
@@ -216,10 +220,10 @@ def next_line(run):
                 raise
 
 
-def hostile_pages_end_in_a_clear_answer_in_bounded_time_and_memory(lab):
-    server = Server()
+def fetch_each(lab, pages, limit_ms):
+    server = Server(pages)
     lab.env["ASAN_OPTIONS"] = lab.env.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=16"
-    lab.env["CADRE_WEBFETCH_TIMEOUT_MS"] = str(LIMIT_MS)
+    lab.env["CADRE_WEBFETCH_TIMEOUT_MS"] = str(limit_ms)
     lab.model("""
 rule small
   agent web_fetch
@@ -229,16 +233,16 @@ rule fetch
   call WebFetch {"url": "http://127.0.0.1:%d/{{turn}}", "prompt": "x"}
 rule end
   text done
-""" % (len(HOSTILE), server.port))
+""" % (len(pages), server.port))
     run = lab.stream("hi", "--max-turns", "200", "--disallowedTools", "WebFetch(domain:denied.example)",
                      "--allowedTools", "WebFetch(domain:127.0.0.1)")
     slowest, peak, seen = (0.0, ""), 0, 0
     began = busy_s(run.pid)
-    while seen < len(HOSTILE):
+    while seen < len(pages):
         result = result_of(json.loads(next_line(run)))
         if result is None:
             continue
-        name, _, expected = HOSTILE[seen]
+        name, _, expected = pages[seen]
         took, began = busy_s(run.pid) - began, busy_s(run.pid)
         assert re.search(expected, result), "%s: %r is not %r" % (name, result[:500], expected)
         assert len(result) < 2000, "%s: %d bytes" % (name, len(result))
@@ -251,6 +255,14 @@ rule end
     print("# %d pages, the slowest %.1f s (%s), at most %d MB resident" % (seen, *slowest, peak // 1024))
     assert slowest[0] < SLOWEST_S, slowest
     assert peak < LARGEST_KB, peak
+
+
+def hostile_pages_end_in_a_clear_answer_in_bounded_time_and_memory(lab):
+    fetch_each(lab, HOSTILE, LIMIT_MS)
+
+
+def pages_that_never_end_are_given_up(lab):
+    fetch_each(lab, SLOW, SHORT_LIMIT_MS)
 
 
 def a_page_is_fetched_once_and_followed_on_its_own_host(lab):
@@ -279,15 +291,14 @@ rule end
 
 
 def a_fetch_that_hangs_ends_with_its_run(lab):
-    server = Server()
-    number = [row[0] for row in HOSTILE].index("silence") + 1
+    server = Server(SLOW)
     lab.model("""
 rule
   turn 1
-  call WebFetch {"url": "http://127.0.0.1:%d/%d", "prompt": "x"}
+  call WebFetch {"url": "http://127.0.0.1:%d/1", "prompt": "x"}
 rule end
   text done
-""" % (server.port, number))
+""" % server.port)
     run = lab.stream("hi", "--allowedTools", "WebFetch(domain:127.0.0.1)")
     assert server.heard.wait(60)
     run.process.terminate()
@@ -299,4 +310,5 @@ rule end
 if __name__ == "__main__":
     main(a_page_is_fetched_once_and_followed_on_its_own_host,
          a_fetch_that_hangs_ends_with_its_run,
-         hostile_pages_end_in_a_clear_answer_in_bounded_time_and_memory)
+         hostile_pages_end_in_a_clear_answer_in_bounded_time_and_memory,
+         pages_that_never_end_are_given_up)

@@ -439,7 +439,7 @@ static void use_mode_of_definition(struct agent *a, enum permission_mode *mode)
 		*mode = wish;
 }
 
-/* Rules of the settings are there already: agent_tree's owner renews them when settings change. */
+/* Rules are there already: agent_tree_configure(), and agent_tree's owner renews those of the settings when they change. */
 static int make_main_permission(struct agent *a, struct err *err)
 {
 	const struct services *sv = a->tree->services;
@@ -462,7 +462,6 @@ static int make_main_permission(struct agent *a, struct err *err)
 		p->write_root = a->worktree->path;
 		p->main_checkout = a->worktree->root;
 	}
-	policy_add_flag_rules(p, &sv->options, NULL, NULL);
 	if (policy_start_mode(a->tree->policy->settings, &sv->options, &p->mode, err) < 0)
 		return -(int)err->kind;
 	use_mode_of_definition(a, &p->mode);

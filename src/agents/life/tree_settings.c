@@ -267,6 +267,7 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 	t->cage = sandbox_new(&(struct sandbox_options){ t->services->loop, t->config_dir,
 							 arena_printf(t->arena, "%s/cage-%s", t->temp_dir, own),
 							 t->services->spawner });
+	policy_add_flag_rules(&t->main.permission, o, NULL, NULL); /* servers start before the agent */
 	host_questions_open(t);
 	t->state = t->session_dir ? t->services->state : NULL;
 	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");

@@ -189,7 +189,8 @@ static void check_line(struct worker *w, const struct line *l, const char *befor
 /* These take up to half a second to start. What the kernel refuses does not depend on them: each is held once, as reading. */
 static bool is_slow(const char *command)
 {
-	static const char *const names[] = { "npm ", "npx ", "pip ", "pytest ", "meson ", "cmake --help-full" };
+	static const char *const names[] = { "npm ", "npx ",      "pip ", "pytest ", "meson ",   "cmake --help-full",
+					     "aws ", "corepack ", "gdb ", "gcore ",  "-m timeit" };
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (strstr(command, names[i]))

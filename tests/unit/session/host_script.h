@@ -32,6 +32,9 @@ static const char *const causes[KINDS_MAX] = {
 	[CADRE_QUESTION_CLOSED] = FIRST "mcp__form__withdraw {}\n",
 };
 
+/* A try with another model, which comes without a pause; of hooked. */
+static const char other_model[] = "rule\n  agent main\n  nth 1\n  status 404 not_found_error\n";
+
 /* An MCP server whose tool asks the user, and one that asks and then does not wait for the answer. */
 static const char server[] =
 	"say() { printf '{\"jsonrpc\":\"2.0\",%s}\\n' \"$1\"; }\n"
@@ -54,7 +57,7 @@ static const char plain[] = "{}";
 static const char sandboxed[] = "{\"sandbox\": {\"enabled\": true}}";
 static const char timed[] = "{\"askUserQuestionTimeout\": 0.02}";
 static const char hooked[] =
-	"{\"hooks\": {"
+	"{\"fallbackModel\": \"haiku\", \"hooks\": {"
 	"\"SessionStart\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}],"
 	"\"UserPromptSubmit\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo context\"}]}],"
 	"\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo '{\\\"systemMessage\\\": \\\"x\\\", "

@@ -347,12 +347,31 @@ static void call_accessors(struct host *h, const struct cadre_event *e)
 	CHECK(CALL(cadre_event_offers_edits)(e) >= 0 && CALL(cadre_event_takes_several)(e, 0) >= 0);
 }
 
-static const struct call calls[] = {
-	{ "close", call_close },
+/* A session that is busy refuses these, and nothing changes. */
+static const struct call calls_of_idle[] = {
 	{ "prompt", call_prompt },
 	{ "prompt with files", call_prompt_blocks },
 	{ "prepare", call_prepare },
 	{ "fork", call_fork },
+};
+
+static bool may_be_idle(enum cadre_event_kind kind)
+{
+	return kind == CADRE_TURN_ENDED || kind == CADRE_MEMBER_STATE;
+}
+
+/* The turn goes on as if none of these had been called. */
+static void call_unchanging(struct host *h, const struct cadre_event *e)
+{
+	call_command(h, e);
+	call_request(h, e);
+	call_accessors(h, e);
+	for (size_t i = 0; i < COUNT_OF(calls_of_idle) && !may_be_idle(h->kind); i++)
+		calls_of_idle[i].make(h, e);
+}
+
+static const struct call calls[] = {
+	{ "close", call_close },
 	{ "open", call_open },
 	{ "interrupt", call_interrupt },
 	{ "background", call_background },
@@ -360,10 +379,8 @@ static const struct call calls[] = {
 	{ "tell", call_tell },
 	{ "wire", call_wire },
 	{ "loop", call_loop },
-	{ "command", call_command },
-	{ "request", call_request },
 	{ "set", call_set },
-	{ "accessors", call_accessors },
+	{ "what changes nothing", call_unchanging },
 };
 
 static void on_event(const struct cadre_event *e, void *data)
@@ -409,7 +426,8 @@ static void play(struct host *h, const char *settings)
 	AUTO_BUF struct buf script = { 0 }, servers = { 0 };
 	bool asks = h->kind == CADRE_ELICITATION_ASKED || h->kind == CADRE_QUESTION_CLOSED;
 
-	buf_addf(&script, "%s%s", causes[h->kind] && !h->times_out ? causes[h->kind] : "", scenario);
+	const char *cause = h->kind == CADRE_RETRY && settings == hooked ? other_model : causes[h->kind];
+	buf_addf(&script, "%s%s", cause && !h->times_out ? cause : "", scenario);
 	json_addf(&servers, "{mcpServers:{form:{command:'sh', args:['-c', '%s']}}}", server);
 	setenv("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", h->kind == CADRE_MEMBER_STATE ? "1" : "0", 1);
 	h->stage.mcp_config = asks ? servers.p : NULL;
@@ -445,18 +463,23 @@ static bool has_sandbox(void)
 	return has;
 }
 
+static void play_each(enum cadre_event_kind kind, const char *settings, const struct call *call, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct host h = { .kind = kind, .call = &call[i], .times_out = settings == timed };
+		print_message("# %s in %s\n", call[i].name, api.kind[kind]);
+		play(&h, settings);
+	}
+}
+
 static void play_calls(int kind, const char *settings)
 {
 	if (kind == CADRE_SANDBOX_VIOLATION && !has_sandbox())
 		return;
 	memset(api.called[kind], 0, sizeof api.called[kind]);
-	for (size_t i = 0; i < COUNT_OF(calls); i++) {
-		struct host h = { .kind = (enum cadre_event_kind)kind,
-				  .call = &calls[i],
-				  .times_out = settings == timed };
-		print_message("# %s in %s\n", calls[i].name, api.kind[kind]);
-		play(&h, settings);
-	}
+	play_each((enum cadre_event_kind)kind, settings, calls, COUNT_OF(calls));
+	if (may_be_idle((enum cadre_event_kind)kind))
+		play_each((enum cadre_event_kind)kind, settings, calls_of_idle, COUNT_OF(calls_of_idle));
 	check_all_called(kind, "cadre_run");
 }
 
@@ -594,7 +617,7 @@ TEST(a_prompt_at_the_end_of_a_turn_takes_the_waiting_notification_along)
 		"  call Agent {\"description\": \"Back\", \"prompt\": \"Look\", \"run_in_background\": true}\n"
 		"rule\n  agent main\n  latency 500\n  text ok\n"
 		"rule\n  text seen\n";
-	struct host h = { .kind = CADRE_TURN_ENDED, .call = &calls[1], .wants_answer = true };
+	struct host h = { .kind = CADRE_TURN_ENDED, .call = &calls_of_idle[0], .wants_answer = true };
 
 	stage_open(&h.stage, script, hooked, on_event, &h);
 	CHECK_INT(stage_prompt(&h.stage, "work"), CADRE_OK);

@@ -43,8 +43,10 @@ static const char program[] =
 	"        result = {'content': [{'type': 'text', 'text': seen('server')}]}\n"
 	"    print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': result}), flush=True)\n";
 
-static const char scenario[] = "rule\n  turn 1\n  call mcp__s__die {}\n"
-			       "rule\n  turn 2\n  call mcp__s__see {}\n"
+/* The server starts again a second after its death, and the next time it waits for two. */
+static const char scenario[] = "rule\n  prompt contains \"die\"\n  turn 1\n  call mcp__s__die {}\n"
+			       "rule\n  prompt contains \"die\"\n  turn 2\n  call mcp__s__see {}\n"
+			       "rule\n  prompt contains \"see\"\n  turn 1\n  call mcp__s__see {}\n"
 			       "rule\n  text done\n";
 
 enum { SESSIONS = 2 };
@@ -178,14 +180,14 @@ static void host_close(struct host *h)
 	folder_remove(h->stage.dir);
 }
 
-/* A turn: its hook, the death of its server, and what the next one of that server tells. */
-static void check_told(struct host *h, int which, const char *expected)
+/* A turn: what its hook tells, and its server, "see"; or "die", and what is started in place of it. */
+static void check_told(struct host *h, int which, const char *prompt, const char *expected)
 {
 	static const char *const kinds[] = { "hook", "server" };
 	struct buf *heard = &h->heard[which];
 
 	buf_clear(heard);
-	CHECK_INT(cadre_prompt(h->session[which], "go", 2, NULL, 0), 0);
+	CHECK_INT(cadre_prompt(h->session[which], prompt, strlen(prompt), NULL, 0), 0);
 	cadre_run(h->stage.c);
 	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
 		AUTO_BUF struct buf line = { 0 };
@@ -203,9 +205,9 @@ TEST(programs_of_each_of_two_sessions_are_under_the_rules_of_their_own)
 		host_open(&h);
 		open_session(&h, first);
 		open_session(&h, !first);
-		check_told(&h, first, told[first]);
-		check_told(&h, !first, told[!first]);
-		check_told(&h, first, told[first]);
+		check_told(&h, first, "see", told[first]);
+		check_told(&h, !first, "die", told[!first]);
+		check_told(&h, first, "die", told[first]);
 		host_close(&h);
 	}
 }
@@ -218,10 +220,10 @@ TEST(the_end_of_one_session_changes_nothing_for_programs_of_the_other)
 		host_open(&h);
 		open_session(&h, 0);
 		open_session(&h, 1);
-		check_told(&h, closed, told[closed]);
+		check_told(&h, closed, "see", told[closed]);
 		cadre_close(TAKE(h.session[closed]));
 		cadre_run(h.stage.c);
-		check_told(&h, !closed, told[!closed]);
+		check_told(&h, !closed, "die", told[!closed]);
 		host_close(&h);
 	}
 }
@@ -236,13 +238,13 @@ TEST(changed_settings_hold_for_programs_of_their_own_session_alone)
 		host_open(&h);
 		open_session(&h, 0);
 		open_session(&h, 1);
-		check_told(&h, changed, told[changed]);
+		check_told(&h, changed, "see", told[changed]);
 		put_project(&h, changed, changed ? "one-hidden" : "two-hidden", "OF_NEW");
 		const char *name = names[changed], *other = names[!changed];
-		check_told(&h, changed,
+		check_told(&h, changed, "die",
 			   arena_printf(&a, "%s %s.txt %s-hidden/text %s more-%s OF_NEW .", name, other, name, name,
 					name));
-		check_told(&h, !changed, told[!changed]);
+		check_told(&h, !changed, "die", told[!changed]);
 		host_close(&h);
 	}
 }
@@ -258,11 +260,11 @@ TEST(servers_that_sessions_shared_are_held_from_the_change_of_settings_on)
 	open_session(&h, 0);
 	open_session_as(&h, 1, 0);
 	const char *free = "one one.txt two.txt one-hidden/text two-hidden/text one two more-one more-two OF_ONE .";
-	check_told(&h, 0, free);
-	check_told(&h, 1, free);
+	check_told(&h, 0, "see", free);
+	check_told(&h, 1, "die", free);
 	put_level(&h, 0, "all");
-	check_told(&h, 0, told[0]);
-	check_told(&h, 1, told[0]);
+	check_told(&h, 0, "see", told[0]);
+	check_told(&h, 1, "die", told[0]);
 	host_close(&h);
 }
 
