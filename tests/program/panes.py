@@ -122,7 +122,7 @@ class Terminal:
 
     def hears(self, text, session=None, count=1):
         """Waits until a session was given this text so often."""
-        until(lambda: self.heard(text, session) >= count, lambda: (text, self.texts(session or self.session), self.screen(), self.panes()))
+        until(lambda: self.heard(text, session) >= count, lambda: (text, self.texts(session or self.session), "the lead was told", self.texts(self.session)[-3:], self.screen(), self.panes()))
 
     def alive(self, pid):
         try:

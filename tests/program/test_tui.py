@@ -705,6 +705,24 @@ def an_earlier_session_is_chosen_from_a_list(lab):
     assert "the first subject" in str(lab.models[0].bodies()[-1]["messages"][0])
 
 
+def what_is_typed_ahead_of_a_new_session_is_for_that_one(lab):
+    """Enter, a prompt and Esc in one read"""
+    with screen(lab) as s:
+        ready(s)
+        s.press("the first subject", "enter")
+        s.seen("I hear you.")
+        ready(s)
+        s.press("/clear")
+        s.until("❯ /clear")
+        s.send("\rslowly\r\x1b")
+        s.seen("New session")
+        s.seen("❯ slowly")
+        s.seen("Interrupted.")
+        ready(s)
+        leave(s)
+    assert all(len(body["messages"]) == 1 for body in lab.models[0].bodies()), lab.models[0].bodies()[-1]["messages"]
+
+
 def the_status_line_is_what_the_users_command_says(lab):
     config = os.path.join(lab.env["HOME"], ".claude")
     os.makedirs(config, exist_ok=True)
@@ -849,5 +867,5 @@ if __name__ == "__main__":
          without_colours_there_are_none, the_terminal_is_given_back, a_hangup_leaves_a_session_that_can_be_resumed,
          small_windows_work, the_status_line_is_what_the_users_command_says, the_history_lasts_over_sessions,
          a_line_for_the_memory_goes_into_the_chosen_file, the_last_answer_is_copied_and_the_title_names_the_prompt,
-         a_hook_gives_the_terminal_a_notice_and_nothing_worse,
+         a_hook_gives_the_terminal_a_notice_and_nothing_worse, what_is_typed_ahead_of_a_new_session_is_for_that_one,
          an_agent_is_stopped_from_the_list, the_conversation_is_a_page_that_can_be_searched, an_earlier_session_is_chosen_from_a_list)

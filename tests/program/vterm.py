@@ -212,6 +212,7 @@ class Screen:
         """Bytes that were sent and that the program has not read."""
         fd = fcntl.ioctl(self.fd, TIOCGPTPEER, os.O_RDONLY | os.O_NOCTTY)
         try:
+            select.select([fd], [], [], 0)  # what the kernel has still to hand over is there then: until now it was not counted
             return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0" * 4))[0]
         finally:
             os.close(fd)

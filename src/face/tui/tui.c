@@ -341,6 +341,17 @@ static void on_event(const struct cadre_event *e, void *data)
 	tui_changed(t);
 }
 
+static void take_bytes(struct tui *t, const char *bytes, size_t n)
+{
+	input_bytes(t, bytes, n);
+	t->due[TIMER_ESC] = (t->keys.n || t->keys.reporting) && !t->keys.pasting ? tui_now_ms() + ESC_MS : 0;
+	if (t->keys.pasting || t->burst.n) {
+		arm_timers(t);
+		return;
+	}
+	tui_draw(t);
+}
+
 static void on_stdin(struct cadre *c, int fd, void *data)
 {
 	struct tui *t = data;
@@ -354,13 +365,7 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 		tui_leave(t, EXIT_SIGNAL + SIGHUP); /* the terminal is gone */
 		return;
 	}
-	input_bytes(t, bytes, (size_t)n);
-	t->due[TIMER_ESC] = (t->keys.n || t->keys.reporting) && !t->keys.pasting ? tui_now_ms() + ESC_MS : 0;
-	if (t->keys.pasting || t->burst.n) {
-		arm_timers(t);
-		return;
-	}
-	tui_draw(t);
+	take_bytes(t, bytes, (size_t)n);
 }
 
 void tui_suspend(struct tui *t)
@@ -535,8 +540,7 @@ static void tui_switch(struct tui *t)
 	}
 	AUTO_BUF struct buf ahead = t->ahead;
 	t->ahead = (struct buf){ 0 };
-	input_bytes(t, buf_str(&ahead).p, ahead.n);
-	tui_draw(t);
+	take_bytes(t, buf_str(&ahead).p, ahead.n);
 }
 
 static void tui_release(struct tui *t)
