@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Files that an agent must not reach: cadre's own configuration under any name, and what a swap of names leads to."""
 import contextlib
+import itertools
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -164,6 +166,29 @@ def a_directory_that_is_named_shows_no_names_from_elsewhere(lab):
     assert "the-name" in json.dumps(play(lab, prompt="@conf/", log=True).server.bodies())
 
 
+def a_place_of_plans_that_becomes_a_link_leads_nowhere(lab):
+    """In the project, where commands can write. In plan mode the file of the plan is read and written without a question, and cadre does so too."""
+    out = lab.home + "/out"
+    write(lab.home + "/approve.py", "import json, sys\nprint(json.dumps({'hookSpecificOutput': {'hookEventName': 'PreToolUse', 'permissionDecision': 'allow', "
+          "'updatedInput': json.load(sys.stdin)['tool_input']}}))\n")
+    attacks = ("true", "rmdir plans; ln -s %s plans" % out, "ln -s %s/$NAME plans/$NAME" % out)
+    for attack, last in itertools.product(attacks, ({}, {"plan": "approved"})):
+        name = new_session()
+        target = pathlib.Path(out, name + ".md")
+        write(str(target), "the-secret")
+        shutil.rmtree(lab.work)
+        os.makedirs(lab.work + "/plans")
+        hooks = {"UserPromptSubmit": attack.replace("$NAME", name + ".md"), "PreToolUse": "python3 %s/approve.py" % lab.home}
+        write(lab.home + "/.claude/settings.json", json.dumps({"plansDirectory": "plans", "hooks": {
+            event: [{"matcher": "ExitPlanMode", "hooks": [{"type": "command", "command": command}]}] for event, command in hooks.items()}}))
+        plan = "%s/plans/%s.md" % (lab.work, name)
+        done = play(lab, call("Read", file_path=plan), call("Write", file_path=plan, content="written"), call("ExitPlanMode", **last),
+                    args=("--permission-mode", "plan", "--session-id", name, "--tools", "Read,Write,ExitPlanMode"), log=True)
+        assert target.read_text() == "the-secret" and "the-secret" not in done.out + json.dumps(done.server.bodies()), (attack, last, done.results)
+        if attack == "true":
+            assert pathlib.Path(plan).read_text() == last.get("plan", "written") and "approved the plan" in done.results[2], done.results
+
+
 def a_working_directory_below_the_configuration_can_be_written(lab):
     env = {"CLAUDE_CONFIG_DIR": os.path.dirname(lab.work)}
     done = play(lab, call("Write", file_path=lab.work + "/a.txt", content="x"), call("Bash", command="touch b.txt"), args=ACCEPTS, env=env)
@@ -172,5 +197,5 @@ def a_working_directory_below_the_configuration_can_be_written(lab):
 
 if __name__ == "__main__":
     main(output_of_tasks_is_no_way_to_other_files, a_temporary_directory_that_another_user_made_is_not_used,
-         a_working_directory_below_the_configuration_can_be_written, a_directory_that_is_named_shows_no_names_from_elsewhere, no_tool_reaches_what_a_swapped_link_leads_to,
+         a_place_of_plans_that_becomes_a_link_leads_nowhere, a_working_directory_below_the_configuration_can_be_written, a_directory_that_is_named_shows_no_names_from_elsewhere, no_tool_reaches_what_a_swapped_link_leads_to,
          the_configuration_is_protected_whatever_its_directory_is_called)

@@ -4,7 +4,7 @@
 #include "lib/base/utf8.h"
 #include "agents/agent/tree.h"
 #include "agents/agent/plan.h"
-#include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "lib/json/json_write.h"
 
 enum { MEMBER_MAX_BYTES = 2000 };
@@ -171,7 +171,7 @@ const char *plan_path(struct agent *a)
 
 bool plan_read(struct agent *a, struct buf *out)
 {
-	return file_read(plan_path(a), PLAN_MAX_BYTES, out, NULL) == 0 && str_trim(buf_str(out)).n;
+	return file_below_read("/", plan_path(a), PLAN_MAX_BYTES, out, NULL) == 0 && str_trim(buf_str(out)).n;
 }
 
 bool plan_present(struct agent *a, struct tool_call *call)
@@ -190,7 +190,7 @@ bool plan_present(struct agent *a, struct tool_call *call)
 		return false;
 	}
 	if (str_trim(plan).n) {
-		if (file_make_parents(plan_path(a), &err) == 0 && file_replace(plan_path(a), plan.p, plan.n, &err) == 0)
+		if (file_below_replace("/", plan_path(a), plan, &err) == 0)
 			return true;
 		tool_call_fail(call, "The plan cannot be saved: %s", err.text);
 		return false;

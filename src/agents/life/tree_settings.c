@@ -2,6 +2,7 @@
  * tree_settings.c - what the agents of a session share, from options, settings and environment. */
 #include "agents/life/life.h"
 #include "guard/sandbox/sandbox.h"
+#include "guard/permission/resolved_path.h"
 #include "config/settings/settings.h"
 #include "core/store/store.h"
 #include "defs/policy/permissions.h"
@@ -138,17 +139,19 @@ void agent_tree_use_policy(struct agent_tree *t)
 		agent_renew_head(&t->main); /* rules decide which tools are offered */
 }
 
-/* Inside the project, or in the configuration directory: a setting of the project must not lead elsewhere. */
+/* Inside the project, or in the configuration directory: a setting of the project must not lead elsewhere. No link is in it, so that
+ * what becomes one later is another place. */
 static const char *find_plans(struct agent_tree *t)
 {
 	const char *wish = settings_cstr(t->policy->settings, "plansDirectory", t->arena, NULL);
-	const char *dir = wish && wish[0] ? path_absolute(t->arena, t->project_dir, str_from(wish)) : NULL;
-	AUTO_FREE char *real = dir ? realpath(dir, NULL) : NULL;
-	AUTO_FREE char *root = realpath(t->project_dir, NULL);
+	struct resolved_path own = resolved_path_find(t->arena, t->config_dir, STR("plans"));
 
-	if (dir && path_is_inside(dir, t->project_dir) && (!real || (root && path_is_inside(real, root))))
-		return dir;
-	return arena_printf(t->arena, "%s/plans", t->config_dir);
+	if (wish && wish[0]) {
+		struct resolved_path dir = resolved_path_find(t->arena, t->project_dir, str_from(wish));
+		if (resolved_path_is_inside(t->arena, &dir, t->project_dir))
+			return dir.target;
+	}
+	return own.target ? own.target : own.path;
 }
 
 /* Of the main conversation, if the settings want one or there is one already. */

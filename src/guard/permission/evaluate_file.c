@@ -15,7 +15,7 @@ static void file_prepare(struct evaluation *ev)
 		path = glob_static_prefix(pattern);
 	}
 	ev->file = resolved_path_find(&ev->arena, from, path);
-	ev->is_plan = ev->p->plan_file && resolved_path_is_inside(&ev->arena, &ev->file, ev->p->plan_file);
+	ev->is_plan = ev->p->plan_file && ev->file.target && !strcmp(ev->file.target, ev->p->plan_file);
 }
 
 const struct rule *eval_find_path_rule(struct evaluation *ev, const struct rule_set *set, enum rule_list list,

@@ -73,7 +73,7 @@ struct permission {
 	const char *main_checkout;
 	const char *memory_dir;          /* may be written without a question; in own's arena */
 	const char *const *memory_tools; /* that it has for that directory alone; NULL-terminated, or NULL. As above */
-	const char *plan_file;           /* the same, and in plan mode too. Borrowed; NULL: none */
+	const char *plan_file;           /* the same, in plan mode too; without links. Borrowed; NULL: none */
 };
 
 /* "Bash(git *)" in tools or disallowedTools of a definition */
