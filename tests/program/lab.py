@@ -15,6 +15,7 @@ import concurrent.futures
 import contextlib
 import fcntl
 import fnmatch
+import itertools
 import json
 import os
 import pathlib
@@ -415,8 +416,9 @@ def no_cell():
     return None if done.returncode == 0 else json.loads(done.stdout)["why"]
 
 
-def run_one(number, test, lacking=None):
-    """Returns whether it was good, and its TAP. lacking: why it cannot be run here."""
+def run_one(run):
+    """Returns whether it was good, and its TAP. run: its number, the test, and why it cannot be run here, or None."""
+    number, test, lacking = run
     lab = Lab()
     name = test.__name__.replace("_", " ")
     try:
@@ -434,19 +436,23 @@ def run_one(number, test, lacking=None):
         lab.close()
 
 
-def main(*tests, at_once=1, without_cell=None):
+def main(*tests, at_once=1, without_cell=None, beside=()):
     """Runs the tests, or those whose name has a word of the command line in it; prints TAP. at_once: in so many processes, for
-    tests that wait most of the time. without_cell: those that run where the kernel gives no namespaces; None: all do."""
-    wanted = [t for t in tests if not sys.argv[1:] or any(word in t.__name__ for word in sys.argv[1:])]
+    tests that wait most of the time. without_cell: those that run where the kernel gives no namespaces; None: all do. beside: tests
+    that wait, one after the other in a process of their own while the others run."""
+    wanted = [t for t in (*tests, *beside) if not sys.argv[1:] or any(word in t.__name__ for word in sys.argv[1:])]
     print("1..%d" % len(wanted), flush=True)
     why = None if without_cell is None else no_cell()
-    lacking = ["no sandbox here: %s" % why if why and t not in without_cell else None for t in wanted]
+    runs = [(number, t, "no sandbox here: %s" % why if why and t not in without_cell else None) for number, t in enumerate(wanted, 1)]
     all_good = True
     with contextlib.ExitStack() as stack:
-        each = map
+        each = each_late = map
         if at_once > 1:
             each = stack.enter_context(concurrent.futures.ProcessPoolExecutor(at_once)).map
-        for good, text in each(run_one, range(1, len(wanted) + 1), wanted, lacking):
+        if beside:
+            each_late = stack.enter_context(concurrent.futures.ProcessPoolExecutor(1)).map
+        late = each_late(run_one, [run for run in runs if run[1] in beside])
+        for good, text in itertools.chain(each(run_one, [run for run in runs if run[1] not in beside]), late):
             print(text, flush=True)
             all_good = all_good and good
     sys.exit(not all_good)

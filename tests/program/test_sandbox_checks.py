@@ -118,8 +118,8 @@ ROWS = [
     ("47", "one that was moved to a name of our own", "{tools}/connect --swap own.sock outside.sock; mv own.sock outside.sock",
      ["refused"], ["DID"], {}, []),
     ("48", "an abstract socket outside", "{tools}/connect @{work}", ["refused"], ["DID"], {}, []),
-    ("50", "sockets of our own", "{tools}/connect --bind own.sock >out & until grep -sq bound out; do :; done; {tools}/connect --read own.sock; "
-     "{tools}/connect --bind $TMPDIR/o >out2 & until grep -sq bound out2; do :; done; cd $TMPDIR; {tools}/connect --read o; "
+    ("50", "sockets of our own", "{tools}/connect --bind own.sock >out & until grep -sq bound out; do sleep 0.01; done; {tools}/connect --read own.sock; "
+     "{tools}/connect --bind $TMPDIR/o >out2 & until grep -sq bound out2; do sleep 0.01; done; cd $TMPDIR; {tools}/connect --read o; "
      + PY % "import multiprocessing as m; q = m.Manager().list([7]); print(\"shared\", q[0])", ["DID b'hello'\nDID b'hello'", "shared 7"], ["refused"], {}, []),
     ("50", "an abstract socket of our own", PY % "import socket as s\na = s.socket(s.AF_UNIX); a.bind(\"\\0own\"); a.listen(1); b = s.socket(s.AF_UNIX); b.connect(\"\\0own\"); print(\"DID\")",
      ["DID"], [], {}, []),
@@ -742,7 +742,7 @@ def a_configuration_of_git_that_is_replaced_outside_is_not_written_inside(lab):
     for added, stays in (("[core]\\n\\tfsmonitor = touch PWNED\\n", False), ("[user]\\n\\tname = me\\n", True)):
         tree(lab, ("5",))
         put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True}}))
-        run = subprocess.Popen([CADRE, "sandbox", "run", "--", "bash", "-c", "echo up; until test -e go; do :; done; printf '%s' >>.git/config && echo WROTE" % added], cwd=lab.work,
+        run = subprocess.Popen([CADRE, "sandbox", "run", "--", "bash", "-c", "echo up; until test -e go; do sleep 0.01; done; printf '%s' >>.git/config && echo WROTE" % added], cwd=lab.work,
                                env={**lab.env, "TMPDIR": "/tmp"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert run.stdout.readline() == "up\n"
         subprocess.run(["git", "-C", lab.work, "config", "remote.origin.url", "https://x.test/y"], check=True, env=lab.env)
@@ -784,7 +784,7 @@ def ports_of_the_inside_appear_outside_if_the_settings_say_so(lab):
             if user is not None:
                 subprocess.run(["chown", "-R", "%d:%d" % (user, user), lab.home, lab.work], check=True)
                 more = {"user": user, "group": user, "extra_groups": []}
-            script = SERVE.format(taken.getsockname()[1], 1) + " >o & until grep -sq ready o; do :; done; " + SERVE.format(port, 61) + "; kill $!; echo more; until test -e go; do :; done"
+            script = SERVE.format(taken.getsockname()[1], 1) + " >o & until grep -sq ready o; do sleep 0.01; done; " + SERVE.format(port, 61) + "; kill $!; echo more; until test -e go; do sleep 0.01; done"
             run = subprocess.Popen([CADRE, "sandbox", "run", "--", "bash", "-c", script], env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
             assert run.stdout.readline() == "ready\n"
@@ -820,7 +820,7 @@ def a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others(l
     if os.geteuid() != 0:
         raise Skip("only root mounts")
     tree(lab, ("50",))
-    inside = ("{0}/connect --bind own.sock >out & until grep -sq bound out; do :; done; {0}/connect own.sock; {0}/connect out.sock").format(lab.folder + "/tools")
+    inside = ("{0}/connect --bind own.sock >out & until grep -sq bound out; do sleep 0.01; done; {0}/connect own.sock; {0}/connect out.sock").format(lab.folder + "/tools")
     outside = "python3 -c 'import socket, subprocess, sys; s = socket.socket(socket.AF_UNIX); s.bind(\"out.sock\"); s.listen(1); subprocess.run(sys.argv[1:])' \"$@\""
     done = subprocess.run(["unshare", "-m", "sh", "-c", OVERLAY % lab.folder, "sh", "sh", "-c", outside, "sh", CADRE, "sandbox", "run", "--", "bash", "-c", inside],
                           env={**lab.env, "TMPDIR": "/tmp"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)

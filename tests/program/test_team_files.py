@@ -522,10 +522,10 @@ rule ann
 if __name__ == "__main__":
     main(with_the_setting_messages_that_wait_are_shown_in_the_inbox_files_and_taken_by_nobody,
          two_hundred_calls_in_one_message_start_two_hundred_members_and_write_the_file_a_few_times,
-         a_lock_that_another_program_holds_delays_the_file_and_nothing_else,
          a_lock_at_the_end_of_a_session_delays_the_last_write_and_loses_it_not,
          files_of_a_team_that_are_removed_are_written_again_and_what_others_add_is_kept,
          a_large_inbox_that_others_add_to_is_delivered_once_and_in_order,
-         an_inbox_that_another_program_keeps_locked_is_read_when_it_is_free,
          a_foreign_member_and_ours_exchange_messages_and_task_changes_and_none_is_lost_or_doubled,
-         of_eight_processes_that_claim_a_task_one_wins)
+         of_eight_processes_that_claim_a_task_one_wins,
+         beside=(a_lock_that_another_program_holds_delays_the_file_and_nothing_else,
+                 an_inbox_that_another_program_keeps_locked_is_read_when_it_is_free))

@@ -215,7 +215,7 @@ TEST(async_hooks_die_with_their_agent_and_with_the_engine)
 	buf_addf(&of_main, "%s/main", dir);
 	buf_addf(&command,
 		 "{\"command\":\"echo $$ > %s/$CLAUDE_EFFORT; sleep 1000\",\"async\":true},"
-		 "{\"command\":\"while ! [ -s %s/$CLAUDE_EFFORT ]; do :; done\"}",
+		 "{\"command\":\"while ! [ -s %s/$CLAUDE_EFFORT ]; do sleep 0.01; done\"}",
 		 dir, dir);
 	struct stage st;
 	stage_init(&st, 0);
