@@ -41,7 +41,7 @@ static void find_switches(struct agent_tree *t)
 	/* An omitted type is a fork only where a user watches and no workers are coordinated; the environment wins. */
 	w->fork_mode = o->interactive && !w->coordinator &&
 		       (fork && fork[0] ? env_is_on(fork) : settings_bool(p->settings, "subagents.fork", false));
-	/* A project cannot turn teams on, and false in the settings wins over the environment: settings.md. */
+	/* A project cannot turn teams on, and false in the settings wins over the environment: docs/settings.md. */
 	w->teams = teams ? json_bool(teams)
 			 : env_is_on(services_getenv(sv, p->settings, ENV_OWN, "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"));
 	if (w->teams && w->coordinator)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * query_int.h - between the files of the query: query.c (states), query_answer.c (a request and its tries),
- * query_answer.c (an answer and its tool calls), query_compact.c (summaries). */
+ * query_int.h - between the files of the query: query.c (states), query_answer.c (a request and its tries, an answer and its tool
+ * calls), query_compact.c (summaries). */
 #pragma once
 #include "agents/query/query.h"
 

@@ -12,8 +12,6 @@
 #include "config/catalog/definition.h"
 #include "config/catalog/tree.h"
 
-/* Where a catalog looks. */
-
 struct catalog_plugin_path {
 	const char *path;
 	bool is_dir;     /* of files; otherwise one of them */
@@ -102,8 +100,6 @@ typedef void catalog_project_fn(struct catalog_locations *places, const char *cl
 void catalog_each_project(struct catalog_locations *places, const struct catalog_sources *sources, const char *root,
 			  catalog_project_fn *fn);
 
-/* Kinds. */
-
 /* What one path gave, kept until the file changes */
 struct catalog_file {
 	enum catalog_location_kind kind; /* of the place that it was first found in */
@@ -160,8 +156,6 @@ static inline void catalog_file_fail(struct catalog_file *f, unsigned line, cons
 	f->error = xstrdup(message);
 	f->error_line = line;
 }
-
-/* The catalog. */
 
 struct agent_definition;
 struct skill;

@@ -112,7 +112,7 @@ struct head {
 	enum cache_marks marks;
 	struct str bytes;                               /* up to and including the bracket that opens the messages */
 	struct translation *translations[TRANSLATIONS]; /* owned; made at the first use by that API; NULL: none */
-	void *hash;                                     /* of signatures (http_endpoint.c); freed with it; NULL: none */
+	void *hash; /* of signatures (core/model/http_endpoint.c); freed with it; NULL: none */
 };
 
 /* Copies the bytes if they are new. Returns a reference. */

@@ -57,7 +57,7 @@ struct tool_settings {
 struct tool_env {
 	struct loop *loop;
 	struct spawner *spawner;
-	const char *cwd;         /* current directory of the agent; Bash may move it, see tool_env_set_cwd */
+	const char *cwd;         /* current directory of the agent; Bash may move it, see set_cwd */
 	const char *root;        /* where the session started: cwd falls back to it */
 	const char *const *dirs; /* working directories (root first, then --add-dir), NULL-terminated */
 	const char *session_id;
@@ -94,7 +94,7 @@ struct tool_env {
 	 * content; below 0 the file must stay as it is. NULL: no history is kept. */
 	int (*before_change)(struct tool_env *env, const char *path, struct str bytes, struct err *err);
 	const char *no_tool; /* behind "No such tool": why not; NULL: nothing */
-	void *owner;         /* the agent: struct agent of the room subagent */
+	void *owner;         /* the agent: struct agent of agents/agent */
 };
 
 /* The value of a variable in the agent's environment, or NULL. */
@@ -180,7 +180,7 @@ struct tool_call {
 	const struct json *input;                   /* the parsed input object */
 	char *id;                                   /* toolu_..., in the arena */
 	char *name;                                 /* as the model wrote it */
-	unsigned flags;                             /* flags_for this input; valid after tool_call_prepare */
+	unsigned flags;                             /* flags_for this input; set by tool_call_new() */
 	struct buf result;                          /* text of the result */
 	struct buf result_json;                     /* tool_use_result object for SDK consumers, or empty */
 	struct buf result_blocks;                   /* JSON array of content blocks for the model in place of the
@@ -295,7 +295,7 @@ void tool_job_cancel(struct tool_call *call);                      /* a tool's .
  *     struct tool_scheduler pass = { .limit = 10 };
  *     for each call that has not ended
  *             if (tool_scheduler_pass(&pass, call))
- *                     tool_call_start(call);. */
+ *                     tool_call_start(call); */
 struct tool_scheduler {
 	unsigned limit;       /* of calls that run; those that wait for agents do not count. 0: none */
 	bool in_answer;       /* the answer that makes the calls still comes: those with TOOL_AFTER_ANSWER wait */

@@ -13,7 +13,7 @@ int services_plugins_dir(struct services *sv, struct arena *a, const char **ret_
 /* As the disk is now. Returns a reference. settings is borrowed until return. */
 int services_find_plugins(struct services *sv, const struct settings *settings, struct plugin_list **ret_list,
 			  struct err *err);
-/* The same once for all sessions, as c->plugins: a change of enabledPlugins counts for the next runtime. Makes the data
+/* The same once for all sessions, as sv->plugins: a change of enabledPlugins counts for the next runtime. Makes the data
  * directories of what is enabled. */
 int services_open_plugins(struct services *sv, const struct settings *settings, struct err *err);
 

@@ -22,8 +22,6 @@ const struct catalog_entry *skill_registry_find(const struct catalog *r, struct 
 /* Appends names that look like this one, with commas between; nothing if none does. */
 void skill_registry_add_near(struct buf *out, const struct catalog *r, struct str name);
 
-/* The list for a model. */
-
 enum { SKILL_LISTING_BUDGET = 8000, SKILL_LISTING_CHARS = 1536 };
 
 enum skill_view {

@@ -76,8 +76,6 @@ void styled_write(const struct styled *s, size_t from, size_t to, enum theme the
 
 unsigned look_of_colour(const char *name); /* red, blue ... of an agent; LOOK_PLAIN if unknown */
 
-/* Columns. */
-
 /* The end of the cluster that starts at `at`, and its width. s is valid UTF-8 without controls but tab. */
 size_t cells_next(struct str s, size_t at, unsigned *ret_width);
 size_t cells_previous(struct str s, size_t at); /* the start of the cluster before it */
