@@ -57,7 +57,7 @@ void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str n
 static struct skill_listing_spec listing_of(const struct agent *a)
 {
 	int64_t chars = a->tree->skills.listing_chars;
-	double bytes = (double)model_find(&a->tree->services->endpoints.places, a->model).context * BYTES_PER_TOKEN *
+	double bytes = (double)model_find(&a->tree->services->endpoints.providers, a->model).context * BYTES_PER_TOKEN *
 		       a->tree->skills.listing_part;
 
 	return (struct skill_listing_spec){ .overrides = a->tree->skills.overrides,

@@ -304,7 +304,7 @@ void agent_tree_tasks_changed(struct agent_tree *t)
 
 double agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage)
 {
-	double usd = model_cost_usd(&t->services->endpoints.places, model, usage);
+	double usd = model_cost_usd(&t->services->endpoints.providers, model, usage);
 	size_t i = 0;
 
 	while (i < t->spending_count && strcmp(t->spending[i].model, model) != 0)

@@ -240,11 +240,11 @@ void agent_tree_remove_dirs(struct agent_tree *t)
 /* What environment and settings say about thinking, as in agent_tree. */
 static const char *usual_thinking(struct agent_tree *t)
 {
-	const struct places *places = &t->services->endpoints.places;
-	const char *tokens = places_env(places, "MAX_THINKING_TOKENS");
+	const struct providers *providers = &t->services->endpoints.providers;
+	const char *tokens = providers_env(providers, "MAX_THINKING_TOKENS");
 	int64_t n;
 
-	if (places_env_is_on(places, "CLAUDE_CODE_DISABLE_THINKING"))
+	if (providers_env_is_on(providers, "CLAUDE_CODE_DISABLE_THINKING"))
 		return "";
 	if (tokens && str_to_i64(str_from(tokens), &n) && n >= 0)
 		return n ? arena_strdup(t->arena, tokens) : "";
@@ -254,7 +254,7 @@ static const char *usual_thinking(struct agent_tree *t)
 void agent_tree_configure(struct agent_tree *t, const char *session_id, const char *project_dir)
 {
 	const struct options *o = &t->services->options;
-	const char *limit = places_env(&t->services->endpoints.places, "CLAUDE_CODE_MAX_OUTPUT_TOKENS");
+	const char *limit = providers_env(&t->services->endpoints.providers, "CLAUDE_CODE_MAX_OUTPUT_TOKENS");
 
 	find_places(t, session_id, project_dir);
 	env_files_remove(t); /* of a run that was cut off */
