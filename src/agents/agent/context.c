@@ -216,7 +216,7 @@ size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS
 /* The user's notes are no matter of a project: it would read those of other projects, and write what they read. */
 static bool memory_is_held(const struct agent *a)
 {
-	return a->definition->memory == MEMORY_USER && !agent_tree_believes(a->tree, &a->definition->common);
+	return a->definition->memory == MEMORY_USER && !agent_tree_trusts_definition(a->tree, &a->definition->common);
 }
 
 bool agent_memory_dirs(const struct agent *a, struct memory_dirs *ret_dirs)

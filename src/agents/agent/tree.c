@@ -140,7 +140,7 @@ bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, 
 	       policy_plugins_only(t->policy->settings, kind);
 }
 
-bool agent_tree_believes(const struct agent_tree *t, const struct definition *d)
+bool agent_tree_trusts_definition(const struct agent_tree *t, const struct definition *d)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_TRUST struct trust trust = { 0 };

@@ -349,13 +349,13 @@ static inline bool agent_tree_trusts_plugin(const struct agent_tree *t,
 	return p && p->state == PLUGIN_ENABLED && p->trusted;
 }
 /* As services_variable(), with the settings of this session. */
-static inline const char *tree_variable(const struct agent_tree *t, const char *name)
+static inline const char *agent_tree_variable(const struct agent_tree *t, const char *name)
 {
 	return policy_variable(t->services, t->policy, name);
 }
 /* Whether what widens in a definition counts: one of a project needs the user's trust in the folder of the session, or, if --add-dir
  * brought it, in that very folder. Plugins are asked about by agent_tree_trusts_plugin(). */
-bool agent_tree_believes(const struct agent_tree *t, const struct definition *d);
+bool agent_tree_trusts_definition(const struct agent_tree *t, const struct definition *d);
 /* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind);
 static inline struct agent *agent_tree_find(struct agent_tree *t, const char *id) /* alive; "" is the main agent */

@@ -424,7 +424,7 @@ static void use_mode_of_definition(struct agent *a, enum permission_mode *mode)
 	if (!d->permission_mode || !permission_mode_parse(str_from(d->permission_mode), &wish) ||
 	    wish == PERMISSION_BUBBLE)
 		return;
-	bool believed = d->source != SOURCE_PLUGIN && agent_tree_believes(a->tree, &d->common);
+	bool believed = d->source != SOURCE_PLUGIN && agent_tree_trusts_definition(a->tree, &d->common);
 	if (permission_mode_is_wider(wish, *mode) && !believed)
 		buf_addf(
 			&a->notes,
@@ -495,7 +495,7 @@ int agent_make_permission(struct agent *a, struct err *err)
 	const struct permission_limit *only;
 	size_t only_count = tool_choice_limits(c, &a->arena, &only);
 	const char *const *more = guide_allows(a, c);
-	bool trusted = !d || agent_tree_believes(a->tree, &d->common);
+	bool trusted = !d || agent_tree_trusts_definition(a->tree, &d->common);
 	struct memory_dirs dirs;
 	bool memory = agent_memory_dirs(a, &dirs);
 

@@ -28,7 +28,7 @@ struct settings {
 	unsigned refs;
 	struct arena arena;
 	struct settings_spec spec;
-	struct layer_file *files; /* one for each place, lowest first */
+	struct layer_file *files; /* one for each path, lowest first */
 	size_t file_count;
 	struct settings_note *notes;
 	size_t note_count, note_cap;

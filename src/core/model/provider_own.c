@@ -106,8 +106,8 @@ static int read_quirks(const struct wire *wire, const struct json *list, const c
 	return 0;
 }
 
-static int read_place(struct providers *p, struct str name, const struct json *value, struct provider **ret,
-		      struct err *err)
+static int read_provider(struct providers *p, struct str name, const struct json *value, struct provider **ret,
+			 struct err *err)
 {
 	static const char *const credentials[] = { "none", "key", "aws", "google", "entra", NULL };
 	struct arena *a = &p->arena;
@@ -189,7 +189,7 @@ int providers_read_own(struct providers *p, struct str json, struct err *err)
 	const struct provider **list = arena_calloc(&p->arena, (root->count + 1) * sizeof *list);
 	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
 		struct provider *provider = NULL;
-		if (read_place(p, json_str(m.key, &p->arena), m.value, &provider, err) < 0)
+		if (read_provider(p, json_str(m.key, &p->arena), m.value, &provider, err) < 0)
 			return -(int)err->kind;
 		list[p->own_count++] = provider;
 	}

@@ -5,7 +5,7 @@
  * repository's root, .claude/agents of the main checkout of a linked worktree, of each --add-dir, then of the repository's
  * root down to cwd) < --settings < --agents < managed (managed-settings.json, managed-settings.d, .claude/agents).
  *
- * A later place replaces an earlier one by agent type; of two definitions of one type in the same directory tree the first by
+ * A later location replaces an earlier one by agent type; of two definitions of one type in the same directory tree the first by
  * path counts. */
 #pragma once
 #include "config/catalog/catalog.h"

@@ -19,9 +19,9 @@ int services_open_plugins(struct services *sv, const struct settings *settings, 
 
 /* What enabled plugins bring. Everything is in the arena or borrowed from the list. */
 const struct catalog_plugin *plugin_list_agents(const struct plugin_list *list, struct arena *a, size_t *ret_count);
-/* Skills and commands; or output styles. */
-const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, struct arena *a, bool styles,
-						size_t *ret_count);
+const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, struct arena *a,
+						size_t *ret_count); /* and commands */
+const struct catalog_plugin *plugin_list_styles(const struct plugin_list *list, struct arena *a, size_t *ret_count);
 /* Named plugin:PLUGIN:SERVER; each entry looks up the plugin's own variables before the environment. */
 const struct mcp_entry *plugin_list_servers(const struct plugin_list *list, struct arena *a, size_t *ret_count);
 /* `agent` of the first plugin that has one in its settings.json; NULL: none. */

@@ -5,7 +5,7 @@
  * nested directories, which agents came upon below cwd) < user (CONFIG/skills, CONFIG/commands) < managed
  * (MANAGED/.claude/skills, .../commands).
  *
- * Of two with one name a skill wins over a command, otherwise the later place wins. Of the project the directory nearest to
+ * Of two with one name a skill wins over a command, otherwise the later location wins. Of the project the directory nearest to
  * the root keeps the name, and one below it is called with its directory: "apps/web:deploy". */
 #pragma once
 #include "config/catalog/catalog.h"

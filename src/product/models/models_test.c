@@ -17,12 +17,12 @@ enum {
 	MOST_TESTED = 64
 };
 
-static const char trial_tool[] =
+static const char test_tool[] =
 	"{\"name\":\"add\",\"description\":\"Adds two numbers.\",\"input_schema\":{\"type\":\"object\",\"properties\":"
 	"{\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"integer\"}},\"required\":[\"a\",\"b\"]}}";
 
 /* One request after the other: text, then a call and its result */
-struct model_trial {
+struct model_test {
 	struct services *services;
 	const struct provider *provider;
 	const char *id, *sent;
@@ -38,7 +38,7 @@ struct model_trial {
 
 static void on_block(void *data, struct segment *block)
 {
-	struct model_trial *t = data;
+	struct model_test *t = data;
 
 	if (block->kind == SEGMENT_TOOL_USE && !t->tool_use)
 		t->tool_use = segment_ref(block);
@@ -48,7 +48,7 @@ static void on_block(void *data, struct segment *block)
 
 static void on_event(void *data, struct str json)
 {
-	struct model_trial *t = data;
+	struct model_test *t = data;
 
 	(void)json;
 	if (!t->first_ms)
@@ -57,13 +57,13 @@ static void on_event(void *data, struct str json)
 
 static void on_done(struct model_call *call)
 {
-	struct model_trial *t = call->owner;
+	struct model_test *t = call->owner;
 
 	t->over = true;
 	loop_stop(t->services->loop);
 }
 
-static void trial_ask(struct model_trial *t, struct endpoint *endpoint)
+static void model_test_ask(struct model_test *t, struct endpoint *endpoint)
 {
 	static const struct answer_sink sink = { on_block, NULL, on_event };
 	struct loop *loop = t->services->loop;
@@ -129,7 +129,7 @@ static const char *aws_identity(struct services *sv, const struct http_endpoint 
 }
 
 /* Which credential was sent, how, and what else the server may want */
-static const char *refused_advice(const struct model_trial *t, const char *address, struct arena *a)
+static const char *refused_advice(const struct model_test *t, const char *address, struct arena *a)
 {
 	const struct provider *p = t->provider;
 	const struct http_endpoint *http =
@@ -158,7 +158,7 @@ static const char *refused_advice(const struct model_trial *t, const char *addre
 }
 
 /* A server of chat completions or responses without the /v1 of its address answers 404. */
-static bool is_wrong_path(const struct model_trial *t, const char *address)
+static bool is_wrong_path(const struct model_test *t, const char *address)
 {
 	size_t n = strlen(address);
 
@@ -168,7 +168,7 @@ static bool is_wrong_path(const struct model_trial *t, const char *address)
 }
 
 /* What to do about a failure; NULL: its own text says enough. */
-static const char *trial_advice(struct model_trial *t, const char *address, struct arena *a)
+static const char *model_test_advice(struct model_test *t, const char *address, struct arena *a)
 {
 	const struct failure *f = &t->call.failure;
 	const struct provider *p = t->provider;
@@ -224,7 +224,7 @@ static const char *trial_advice(struct model_trial *t, const char *address, stru
 }
 
 /* Something is wrong although an answer came; NULL: nothing. */
-static const char *trial_doubt(const struct model_trial *t, bool tools, struct arena *a)
+static const char *model_test_doubt(const struct model_test *t, bool tools, struct arena *a)
 {
 	const struct answer *answer = &t->call.answer;
 	const struct usage *u = &answer->usage;
@@ -248,11 +248,11 @@ static const char *trial_doubt(const struct model_trial *t, bool tools, struct a
 }
 
 /* A server that cuts prompts does so above its context: its request is longer than the smallest one. */
-static void trial_head(struct model_trial *t, bool tools)
+static void model_test_head(struct model_test *t, bool tools)
 {
 	AUTO_BUF struct buf bytes = { 0 };
 	AUTO_BUF struct buf system = { 0 };
-	const char *definitions[] = { tools ? trial_tool : NULL, NULL };
+	const char *definitions[] = { tools ? test_tool : NULL, NULL };
 
 	for (int i = 0; t->provider->may_cut && i < PADDING_WORDS; i++)
 		buf_addstr(&system, "word ");
@@ -264,13 +264,13 @@ static void trial_head(struct model_trial *t, bool tools)
 	t->head = head_intern(&t->services->heads, buf_str(&bytes));
 }
 
-static bool trial_report(struct model_trial *t, struct cadre_report *report, struct json_out *w, const char *what,
-			 const char *address, bool tools)
+static bool model_test_report(struct model_test *t, struct cadre_report *report, struct json_out *w, const char *what,
+			      const char *address, bool tools)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct failure *f = &t->call.failure;
 	const struct answer *answer = &t->call.answer;
-	const char *advice = f->kind ? trial_advice(t, address, &a) : trial_doubt(t, tools, &a);
+	const char *advice = f->kind ? model_test_advice(t, address, &a) : model_test_doubt(t, tools, &a);
 	bool bad =
 		f->kind || (advice && (tools || t->provider->may_cut) && strncmp(advice, "the server mapped", 17) != 0);
 
@@ -294,8 +294,8 @@ static bool trial_report(struct model_trial *t, struct cadre_report *report, str
 }
 
 /* The call and its result go back: that proves the loop. */
-static bool trial_tools(struct model_trial *t, struct endpoint *endpoint, struct cadre_report *report,
-			struct json_out *w, const char *address)
+static bool model_test_tools(struct model_test *t, struct endpoint *endpoint, struct cadre_report *report,
+			     struct json_out *w, const char *address)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -304,21 +304,21 @@ static bool trial_tools(struct model_trial *t, struct endpoint *endpoint, struct
 	transcript_release(&t->transcript);
 	transcript_add(&t->transcript, ROLE_USER,
 		       segment_text(STR("Call the tool add with a = 2 and b = 3. Then say the sum.")));
-	trial_head(t, true);
-	trial_ask(t, endpoint);
-	if (!trial_report(t, report, w, "call", address, true))
+	model_test_head(t, true);
+	model_test_ask(t, endpoint);
+	if (!model_test_report(t, report, w, "call", address, true))
 		return false;
 	struct str json = segment_json(t->tool_use);
 	if (json_parse(&reader, json.p, json.n, &block, NULL) < 0)
 		return false;
 	transcript_add(&t->transcript, ROLE_USER,
 		       segment_tool_result(json_str(json_get(block, "id"), &a), STR("5"), false));
-	trial_ask(t, endpoint);
-	return trial_report(t, report, w, "result", address, false);
+	model_test_ask(t, endpoint);
+	return model_test_report(t, report, w, "result", address, false);
 }
 
 /* Writes what was learned beyond `before` into the user's own provider. */
-static int save_lessons(struct cadre_call *call, const struct model_trial *t, const struct model_quirks *before,
+static int save_lessons(struct cadre_call *call, const struct model_test *t, const struct model_quirks *before,
 			const struct model_quirks *now)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -366,7 +366,7 @@ static int test_model(struct cadre_call *call, const char *name, struct json_out
 	AUTO_ARENA struct arena a = { 0 };
 	struct services *sv = call->services;
 	struct providers *providers = &sv->endpoints.providers;
-	struct model_trial t = { .services = sv };
+	struct model_test t = { .services = sv };
 	struct endpoint *endpoint;
 
 	if (model_resolve_at(&a, providers, name, &t.id, call->err) < 0)
@@ -384,23 +384,23 @@ static int test_model(struct cadre_call *call, const char *name, struct json_out
 	struct model_quirks before = quirks ? *quirks : (struct model_quirks){ 0 };
 	int status = 0;
 	transcript_add(&t.transcript, ROLE_USER, segment_text(STR("Say: yes")));
-	trial_head(&t, false);
-	trial_ask(&t, endpoint);
+	model_test_head(&t, false);
+	model_test_ask(&t, endpoint);
 	if (is_wrong_path(&t, address)) {
 		struct http_endpoint *p = CONTAINER_OF(endpoint, struct http_endpoint, endpoint);
 		struct failure first = t.call.failure;
 		const char *base = p->base;
 
 		p->base = arena_printf(&p->arena, "%s/v1", base);
-		trial_ask(&t, endpoint);
+		model_test_ask(&t, endpoint);
 		if (!t.call.failure.kind || t.call.failure.status != 404)
 			t.answers_at = arena_printf(&a, "%s/v1", address);
 		t.call.failure = first;
 		p->base = base;
 	}
 	const char *what = args_has(&call->args, "all") ? t.id : "text";
-	if (trial_report(&t, call->report, w, what, address, false) && args_has(&call->args, "tools"))
-		(void)trial_tools(&t, endpoint, call->report, w, address);
+	if (model_test_report(&t, call->report, w, what, address, false) && args_has(&call->args, "tools"))
+		(void)model_test_tools(&t, endpoint, call->report, w, address);
 	json_putf(w, "]}");
 	if (args_has(&call->args, "save") && quirks && !call->report->bad)
 		status = save_lessons(call, &t, &before, quirks);
