@@ -238,11 +238,15 @@ void tool_call_add_text(struct tool_call *call, struct str text);
 bool tool_call_set_input(struct tool_call *call, struct str json);
 
 /* For tools. text is copied and repaired to valid UTF-8. fail: is_error. finish with what is in call->result already:
- * tool_call_end(). A usage mistake of the model is wrapped in <tool_use_error>: tool_call_reject(). */
+ * tool_call_end() and tool_call_end_as(). A usage mistake of the model is wrapped in <tool_use_error>: tool_call_reject(). */
 void tool_call_finish(struct tool_call *call, struct str text);
 void tool_call_fail(struct tool_call *call, const char *fmt, ...) printf_like(2, 3);
 void tool_call_reject(struct tool_call *call, const char *fmt, ...) printf_like(2, 3);
-void tool_call_end(struct tool_call *call, bool is_error);
+void tool_call_end_as(struct tool_call *call, bool is_error);
+static inline void tool_call_end(struct tool_call *call)
+{
+	tool_call_end_as(call, false);
+}
 
 /* A result that is too large for the conversation: writes text to results_dir/<call id>.txt and puts a notice with the
  * path and the first 2 KB into *out. If the file cannot be written, *out gets the head and the tail of the text. */

@@ -305,7 +305,7 @@ static void file_report(struct tool_job *job)
 	q->bytes = j->bytes;
 	j->bytes = (struct buf){ 0 };
 	buf_addf(&job->call->result, "%zu bytes", q->bytes.n);
-	tool_call_end(job->call, false);
+	tool_call_end(job->call);
 }
 
 static void file_release(struct tool_job *job)
