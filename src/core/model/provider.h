@@ -2,7 +2,7 @@
  * provider.h - the providers that answer requests, and one request. A provider has a name, an address, a credential and a
  * wire: how a request is written and an answer is read (http_endpoint.h). An endpoint is an open provider of a runtime.
  *
- * How to add a wire: 1. wire_NAME.c with `const struct wire wire_NAME`; 2. a row in wire_table of provider.c and its declaration below;
+ * How to add a wire: 1. wire_NAME.c with `const struct wire wire_NAME`; 2. a row in wire_table of provider.c and its declaration in providers.h;
  * 3. tests/unit/model/test_NAME.c. How to add a provider: a row in provider_table.c, and its block in docs/models.md.
  *
  * A model_call is one request. The query owns it, start() makes it run, on_done() is called exactly once, later, also

@@ -5,7 +5,7 @@
  * as events to answer.h.
  *
  * How to add one: 1. a slot in core/message/message.h; 2. NAME_request.c with a const struct wire_form, NAME_stream.c with its take();
- * 3. a wire in core/model/wire_chat.c; 4. tests/unit/wire, a fuzz target, and the same API in core/scenario. */
+ * 3. a wire in core/model/wire_chat.c; 4. tests/unit/wire, a fuzz target, and the same API in modeld. */
 #pragma once
 #include "lib/io/sse.h"
 #include "core/message/body.h"
