@@ -42,7 +42,7 @@ static void draw(struct region *r, const struct draft *d)
 	AUTO_STYLED struct styled row = { 0 };
 	AUTO_BUF struct buf out = { 0 };
 
-	styled_add_foreign(&row, LOOK_PLAIN, buf_str(&d->text), true);
+	styled_add_foreign(&row, LOOK_PLAIN, buf_str(&d->text));
 	row.text.n = row.looks.n = cells_fit(buf_str(&row.text), r->columns - 1, NULL);
 	region_draw(r, &row, 1, 0, 0, STR(""), &out);
 	for (size_t i = 0; i < out.n; i++)

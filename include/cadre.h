@@ -71,7 +71,7 @@ CADRE_API const char *cadre_version(void);
  * session was opened with; agents, skills, plugins and the model endpoint those of the first session. Names are those of the command line without the dashes:
  *   agent (that the session runs as), model, fallback-model (comma list), effort (low | medium | high | xhigh | max),
  *   thinking (adaptive | disabled), thinking-display (summarized | omitted), max-thinking-tokens, betas (comma list),
- *   provider (anthropic, bedrock, vertex, openai, ...: docs/models.md), max-turns, max-budget-usd (of all agents together), allow-unknown-price (""), allow-cut-prompt (""), base-url (of the provider), task-budget (tokens,
+ *   provider (anthropic, bedrock, vertex, openai, ...: docs/models.md), max-turns, max-budget-usd (of all agents together), allow-unknown-price (""), allow-cut-prompt (""), task-budget (tokens,
  *   reported to the model), system-prompt, append-system-prompt, append-subagent-system-prompt, json-schema (of the
  *   answer: JSON, or a file with it), tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools
  *   (comma-separated rules), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions),
@@ -91,7 +91,7 @@ CADRE_API const char *cadre_version(void);
  *   pane, as its lead starts it: agent-id, agent-name, team-name, agent-color, agent-type, parent-session-id, lead-process,
  *   plan-mode-required (""). With agent-id cadre_open() changes the process, which must be a program of its own:
  *   it takes the environment of its lead, cannot be attached to, is the first to go when memory is short, and gets SIGTERM when
- *   the member ends. For hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the scripted
+ *   the member ends. For hosts: cwd, config-dir, managed-dir, base-url (of the provider), api-key, auth-token, scenario (file of the scripted
  *   provider; "" = the embedded one), interactive ("" = the host answers permission questions), hooks (JSON; functions
  *   of the host by hookCallbackIds), entrypoint, single-prompt ("" = no further prompt follows, so hooks with
  *   asyncRewake are waited for), no-keeper (""), no-subreaper (""), raise-descriptor-limit ("" = to the hard limit, at
@@ -270,8 +270,6 @@ CADRE_API int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_fig
 /* The event as one line of stream-json without the line end; NULL if this kind has no frame. Built when asked for. */
 CADRE_API const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n);
 
-/* Stream-json both ways. */
-
 /* The protocol of the agent SDKs on a pair of byte streams: user messages and control requests in, frames, answers and
  * control requests out. A wire opens its session itself, with the options of the runtime and of the client's
  * `initialize`. out gets whole lines, with their line end; borrowed until it returns. */
@@ -287,8 +285,6 @@ CADRE_API void cadre_wire_interrupt(struct cadre_wire *w);
  * error, with the reason in why if no session could be opened. */
 CADRE_API int cadre_wire_status(const struct cadre_wire *w, const char **ret_why);
 CADRE_API void cadre_wire_free(struct cadre_wire *w);
-
-/* MCP servers. */
 
 /* An MCP server on two descriptors, one message a line, with the tools Bash, Edit, Glob, Grep, Read, Write and others,
  * and `agent`, which runs a subagent. There are no questions: calls that the rules and the mode do not allow are

@@ -278,8 +278,8 @@ static int chat_request(struct translation *t, struct str path, struct str body,
 	return 0;
 }
 
-/* Answers: the stages of reply_event.c. A stage without a chunk passes with the one before, so that a call is complete with
- *      its last piece. ------------------------------------------------------------------------------------------------- */
+/* Answers: the stages of core/scenario/reply_event.c. A stage without a chunk passes with the one before, so that a call is
+ * complete with its last piece. */
 
 static const char *finish_reason(const struct reply *r)
 {

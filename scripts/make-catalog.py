@@ -5,7 +5,7 @@
 import json
 import sys
 
-# Names of places here, by their names there
+# Names of providers here, by their names there
 PLACES = {"anthropic": "anthropic", "openai": "openai", "google": "gemini", "openrouter": "openrouter", "deepseek": "deepseek", "mistral": "mistral",
           "groq": "groq", "xai": "xai", "moonshotai": "moonshot", "zai": "zai", "azure": "azure"}
 PRICES = ("input", "output", "cache_read", "cache_write")
@@ -58,7 +58,7 @@ def main():
                 models["models"][name] = model(given)
             except (ValueError, KeyError, TypeError) as error:
                 print("%s/%s is left out: %s" % (there, name, error), file=sys.stderr)
-    json.dump({place: models for place, models in catalog.items() if models["models"]}, sys.stdout, indent=1)
+    json.dump({provider: models for provider, models in catalog.items() if models["models"]}, sys.stdout, indent=1)
     print()
 
 

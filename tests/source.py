@@ -70,6 +70,31 @@ def no_header_is_included_twice():
     assert not twice, "\n".join(twice)
 
 
+def named_in_vain(path, text, files, words):
+    """What comments of a file name and what does not exist. A file without a path is of the same room, or of include/; one with a path is
+    named from the root or from src/. What has capital letters stands for a name."""
+    comments = " ".join(re.findall(r"/\*.*?\*/", text, re.S))
+    made = set(re.findall(r"#include <(.*?)>", text)) | {"core/tool/tool_list.h"}  # by others, and by the build
+    room = pathlib.PurePath(path).parent
+
+    def exists(name):
+        return name in made or any(f"{folder}{name}" in files for folder in (("src/", "") if "/" in name else (f"{room}/", "include/")))
+
+    gone = [name for name in re.findall(r"(?<![\w/.*])[a-z][a-z0-9_/]*\.[ch]\b", comments) if not exists(name)]
+    return gone + [name for name in re.findall(r"\b([a-z][a-z0-9_]+)\(\)", comments) if name not in words]
+
+
+def every_file_and_function_that_a_comment_names_exists():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    files = set(listed.stdout.split())
+    sources = {file: (ROOT / file).read_text() for file in files if re.match(r"(src|include|modeld)/.*\.[ch]$", file)}
+    words = {word for text in sources.values() for word in re.findall(r"\w+", re.sub(r"/\*.*?\*/", " ", text, flags=re.S))}
+    wrong = "/* str.h, lib/io/loop.h and str_cut(), but str.c, loop.h and str_cut_off() */"
+    assert named_in_vain("src/lib/base/str.h", wrong, files - {"src/lib/base/str.c"}, words) == ["str.c", "loop.h", "str_cut_off"], words
+    bad = [f"{file}: {name}" for file, text in sorted(sources.items()) for name in named_in_vain(file, text, files, words)]
+    assert not bad, "\n".join(bad)
+
+
 def every_test_is_registered():
     """A test that no meson.build names would never be run."""
     registered = {test["name"] for test in json.loads(pathlib.Path(sys.argv[2]).read_text())}
@@ -130,7 +155,9 @@ def variables_that_settings_may_set_are_not_read_from_the_process():
 
 
 SUITES = {"rooms": [every_include_is_allowed_by_the_table_of_rooms, a_forbidden_include_fails],
-          "form": [the_source_is_formatted, no_comment_is_a_banner, no_header_is_included_twice, every_test_is_registered, every_test_that_a_table_names_exists, the_runner_counts_cases_and_every_bad_end,
+          "form": [the_source_is_formatted, no_comment_is_a_banner, no_header_is_included_twice,
+                   every_file_and_function_that_a_comment_names_exists, every_test_is_registered, every_test_that_a_table_names_exists,
+                   the_runner_counts_cases_and_every_bad_end,
                    variables_that_settings_may_set_are_not_read_from_the_process]}
 
 

@@ -230,10 +230,11 @@ def boss_and_worker_come_back_to_their_worktree_after_a_crash(lab):
 
 # ---- deputies
 
-DEPUTY = """
+# What the main agent does twice before it waits for a word
+MAIN_RULES = """
 rule told
   agent main
-  last contains "Worked:"
+  last contains "%s"
   text Told.
 rule main begins
   agent main
@@ -246,7 +247,9 @@ rule main again
 rule main waits
   agent main
   text I wait.
-rule boss begins
+"""
+DEPUTY = MAIN_RULES % ("Worked:", twenty.call("Agent", description="Work", prompt="Work", subagent_type="worker", name="deep"),
+                       twenty.call("Agent", description="Lead", prompt="You are the boss", subagent_type="boss")) + """rule boss begins
   prompt contains "You are the boss"
   turn 1
 %%s
@@ -261,8 +264,7 @@ rule worker again
 %s
 rule worker first
   text Nothing done.
-""" % (twenty.call("Agent", description="Work", prompt="Work", subagent_type="worker", name="deep"),
-       twenty.call("Agent", description="Lead", prompt="You are the boss", subagent_type="boss"), TOUCH)
+""" % TOUCH
 
 
 def an_agent_that_has_ended_does_not_continue_for_one_that_may_do_less(lab):
@@ -301,23 +303,8 @@ rule %s ends
   text Done.
 """ % (name, name, twenty.call("Agent", description="Work", prompt="You are " + child, name=child, subagent_type=child),
        name, name) for name, child in lower.items())
-    lab.model("""
-rule told
-  agent main
-  last contains "Last:"
-  text Told.
-rule main begins
-  agent main
-  turn 1
-%s
-rule main again
-  agent main
-  turn 2
-%s
-rule main waits
-  agent main
-  text I wait.
-%s
+    begins = twenty.call("Agent", description="Work", prompt="You are top", subagent_type="top")
+    lab.model(MAIN_RULES % ("Last:", begins, AGAIN["send"]) + rules + """
 rule leaf reports
   prompt contains "You are the leaf"
   turn 2
@@ -334,8 +321,7 @@ rule deep again
 %s
 rule deep first
   text Nothing done.
-""" % (twenty.call("Agent", description="Work", prompt="You are top", subagent_type="top"), AGAIN["send"], rules, call,
-       call, twenty.call("Agent", description="Leaf", prompt="You are the leaf", subagent_type="deep", name="leaf")))
+""" % (call, call, twenty.call("Agent", description="Leaf", prompt="You are the leaf", subagent_type="deep", name="leaf")))
     kinds = {"top": {"disallowedTools": ["Bash(touch:*)"]}, "middle": {}, "deep": {}}
     kinds = {name: {"description": name, "prompt": "You work.", **more} for name, more in kinds.items()}
     done = lab.stream("--session-id", session, "--agents", json.dumps(kinds), *FLAGS, "--settings",

@@ -125,25 +125,52 @@ def the_readme_names_only_targets_that_exist(lab):
     assert named and not named - targets, named - targets
 
 
-def the_readme_names_only_flags_that_exist(lab):
-    lines = [line for line in commands_of(readme()) if re.match(r"(\S*/)?cadre\b", line)]
-    texts = [help_text(lab)] + [lab.cadre(line.split()[1], "--help").out for line in lines if re.match(r"\S*cadre [a-z]+", line)]
-    known = {flag for text in texts for flag in FLAG.findall(text)}
-    used = {flag for line in lines for flag in FLAG.findall(re.sub(r"""(["']).*?\1""", "", line.split("#")[0]))}
-    assert not used - known, used - known
+def pages():
+    return {page.relative_to(ROOT): page.read_text() for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
 
 
-def the_readme_links_to_files_that_exist(lab):
-    links = [link.split("#")[0] for link in re.findall(r"\]\(([^)]+)\)", readme()) if "://" not in link]
-    missing = [link for link in links if link and not (ROOT / link).exists()]
-    assert not missing, missing
+def the_documents_name_only_commands_and_flags_that_exist(lab):
+    usual, bad = help_text(lab), []
+    known = {None: set(FLAG.findall(usual))}
+    for page, text in pages().items():
+        for line in commands_of(text):
+            for command in re.findall(r"(?:^|[|;&] +)(?:\S*/)?cadre((?: [^|;&#]*)?)$", re.sub(r"""(["']).*?\1""", "", line.split("  #")[0])):
+                words = command.split(" -- ")[0].split()
+                name = words[0] if words and re.fullmatch("[a-z]+", words[0]) else None
+                if name not in known:
+                    shown = lab.cadre(name, "--help").out
+                    known[name] = set(FLAG.findall(shown)) if shown != usual else set()  # a word that is not a command would be a prompt
+                flags = set(FLAG.findall(" ".join(words)))
+                bad += [f"{page}: {line}"] if not known[name] or flags - known[name] - known[None] else []
+    assert len(known) > 10 and not bad, "\n".join(bad)
 
 
-def the_documents_name_only_source_files_that_exist(lab):
-    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
-    missing = [(page.name, path) for page in pages for path in re.findall(r"`(src/[\w/.-]+\.[ch])`", page.read_text())
-               if "NAME" not in path and not (ROOT / path).exists()]
-    assert not missing, missing
+def the_documents_link_to_files_and_headings_that_exist(lab):
+    lost = []
+    for page, text in pages().items():
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            path, _, heading = link.partition("#")
+            target = (ROOT / page).parent / path if path else ROOT / page
+            if "://" not in link and not target.exists():
+                lost.append(f"{page}: {link}")
+            elif "://" not in link and heading:
+                titles = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", target.read_text(), re.M)]
+                lost += [f"{page}: {link}"] if heading not in titles else []
+    assert not lost, "\n".join(lost)
+
+
+def the_documents_name_only_files_and_functions_that_exist(lab):
+    """A file by the end of its path, a function with ()."""
+    sources = [path for folder in ("src", "include", "modeld", "tests", "scripts", "bench", "fuzz") for path in (ROOT / folder).rglob("*.[ch]")]
+    files = ["/" + str(path.relative_to(ROOT)) for path in sources]
+    words = {word for path in sources for word in re.findall(r"\w+", path.read_text())}
+    lost = []
+    for page, text in pages().items():
+        quoted = " ".join(re.findall(r"`([^`\n]+)`", text))
+        lost += [f"{page}: {name}" for name in re.findall(r"(?<![\w/.*~<>-])((?:[a-z_]+/)*[a-z0-9_]+\.[ch])\b", quoted)
+                 if not any(path.endswith("/" + name) for path in files)]
+        lost += [f"{page}: {name}()" for name in re.findall(r"\b([a-z]\w+)\(\)", quoted) if name not in words]
+    assert not lost, "\n".join(lost)
 
 
 def the_walks_are_short_and_each_function_is_where_they_say(lab):
@@ -165,7 +192,7 @@ if __name__ == "__main__":
          the_demonstration_needs_no_key_and_no_network_and_leaves_the_checkout_alone,
          the_scripted_model_answers_where_there_is_no_repository,
          the_readme_names_only_targets_that_exist,
-         the_readme_names_only_flags_that_exist,
-         the_readme_links_to_files_that_exist,
-         the_documents_name_only_source_files_that_exist,
+         the_documents_name_only_commands_and_flags_that_exist,
+         the_documents_link_to_files_and_headings_that_exist,
+         the_documents_name_only_files_and_functions_that_exist,
          the_walks_are_short_and_each_function_is_where_they_say)

@@ -273,7 +273,7 @@ def what_a_test_learns_can_be_saved(lab):
         done = lab.cadre("models", "test", "lab/m2", "--save")
         assert done.code == 0 and len(mock.seen) == requests, (done, len(mock.seen))
     done = lab.cadre("models", "test", "openai/m1", "--save", env={"OPENAI_BASE_URL": mock.url + "/v1"})
-    assert done.code == 2 and "openai is not a place of providers" in done.err, done
+    assert done.code == 2 and "openai is not a member of providers" in done.err, done
 
 
 def a_test_with_tools_proves_the_loop(lab):

@@ -2,7 +2,7 @@
  * agent.h - an agent that runs: the main agent of a session, or a child. Both are this struct; they differ only in what
  * is in it (docs/internals/subagent.md).
  *
- *     agent_init -> life[] up (life.h) -> turns by query_start -> life[] down -> agent_release */
+ *     agent_init -> life[] up (agents/life/life.h) -> turns by query_start -> life[] down -> agent_release */
 #pragma once
 #include "defs/agentdef/registry.h"
 #include "lib/base/map.h"
@@ -116,7 +116,7 @@ struct agent {
 	char last_tool[64];
 
 	struct skill_use *skill_uses;        /* skills that are being made ready (skill_use.h) */
-	struct map skills_told;              /* name -> which text the model has of it (skill_text.h) */
+	struct map skills_told;              /* name -> which text the model has of it (defs/skill/skill_text.h) */
 	uint64_t skills_listed;              /* generation of the registry whose list it has, + 1 */
 	uint64_t skills_list_hash;           /* of that list */
 	struct skill_activation *activation; /* paths that it touched (skill_use.h) */
@@ -128,7 +128,7 @@ struct agent {
 	void (*on_turn_end)(struct agent *a);
 	void (*on_notice)(struct agent *a);
 
-	/* How it comes to life (life.c) and ends. */
+	/* How it comes to life (agents/life/life.c) and ends. */
 	struct agent_record *record;         /* borrowed; NULL: the main agent */
 	struct agent_definition *definition; /* reference; NULL: a fork, or the usual main agent */
 	struct agent *next, **prev;          /* in tree->alive: children only */

@@ -216,14 +216,14 @@ size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS
 /* The user's notes are no matter of a project: it would read those of other projects, and write what they read. */
 static bool memory_is_held(const struct agent *a)
 {
-	return a->definition->memory == MEMORY_USER && !agent_tree_believes(a->tree, &a->definition->common);
+	return a->definition->memory == MEMORY_USER && !agent_tree_trusts_definition(a->tree, &a->definition->common);
 }
 
-bool agent_memory_dirs(const struct agent *a, struct memory_dirs *ret_places)
+bool agent_memory_dirs(const struct agent *a, struct memory_dirs *ret_dirs)
 {
 	const struct agent_tree *t = a->tree;
 
-	*ret_places = (struct memory_dirs){ t->config_dir, t->project_dir, t->switches.trusted };
+	*ret_dirs = (struct memory_dirs){ t->config_dir, t->project_dir, t->switches.trusted };
 	return a->definition && t->switches.memory_on && a->definition->memory != MEMORY_NONE && !memory_is_held(a);
 }
 
@@ -257,8 +257,8 @@ static void write_guide(struct buf *out, const struct agent *a)
 int agent_make_prompt(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
-	struct memory_dirs places;
-	bool memory = agent_memory_dirs(a, &places);
+	struct memory_dirs dirs;
+	bool memory = agent_memory_dirs(a, &dirs);
 
 	if (!d)
 		return 0; /* the usual main agent; a fork has its parent's, to the byte */
@@ -267,7 +267,7 @@ int agent_make_prompt(struct agent *a, struct err *err)
 			 "this folder is not trusted, so %s has no memory in your own directory: run `cadre trust` to "
 			 "record consent\n",
 			 d->name);
-	if (memory && agent_memory_prepare(d, &places, err) < 0)
+	if (memory && agent_memory_prepare(d, &dirs, err) < 0)
 		return a->parent ? -(int)err->kind : err_wrap(err, "agent %s", d->name);
 	if (!a->parent && a->origin) {
 		buf_add(&a->system, a->origin->system.p, a->origin->system.n);
@@ -278,7 +278,7 @@ int agent_make_prompt(struct agent *a, struct err *err)
 		if (d->source != SOURCE_BUILT_IN)
 			buf_addf(&a->system, "\n\n# Your role\n\n%.*s", (int)d->prompt_len, d->prompt);
 		if (memory)
-			agent_memory_prompt(&a->system, d, &places);
+			agent_memory_prompt(&a->system, d, &dirs);
 		return 0;
 	}
 	if (builtin_is_guide(d))
@@ -290,7 +290,7 @@ int agent_make_prompt(struct agent *a, struct err *err)
 	else if (memory)
 		buf_addstr(&a->system, a->system.n ? "\n\n" : "");
 	if (memory) /* read once: a prompt that changed with it would cost the whole prefix */
-		agent_memory_prompt(&a->system, d, &places);
+		agent_memory_prompt(&a->system, d, &dirs);
 	return 0;
 }
 
@@ -309,9 +309,9 @@ static bool is_forbidden(void *data, const struct tool *tool)
 void agent_defer_tools(struct agent *a)
 {
 	const struct deferral_policy *p = &a->tree->deferral;
-	uint64_t context = (uint64_t)model_find(&a->tree->services->endpoints.places, a->model).context;
+	uint64_t context = (uint64_t)model_find(&a->tree->services->endpoints.providers, a->model).context;
 	size_t bytes = deferral_bytes(&a->tools);
-	size_t most = place_most_tools(&a->tree->services->endpoints.places, a->model);
+	size_t most = provider_most_tools(&a->tree->services->endpoints.providers, a->model);
 	bool many = bytes && (p->when == DEFER_ALWAYS ||
 			      (p->when != DEFER_NEVER && (bytes / BYTES_PER_TOKEN * 100 > context * p->percent ||
 							  (most && a->tools.count > most))));
@@ -396,8 +396,8 @@ struct head *context_head(struct agent *a, struct str system, const char *effort
 	AUTO_BUF struct buf bytes = { 0 };
 	const struct agent_tree *t = a->tree;
 	int64_t most = t->max_tokens;
-	const struct places *places = &t->services->endpoints.places;
-	const char *thinking = t->thinking ? t->thinking : model_thinking(places, a->model);
+	const struct providers *providers = &t->services->endpoints.providers;
+	const char *thinking = t->thinking ? t->thinking : model_thinking(providers, a->model);
 
 	/* The usual number of tokens is only for models that take one; the others decide themselves. */
 	if (!t->thinking && thinking && t->usual_thinking) {
@@ -406,18 +406,19 @@ struct head *context_head(struct agent *a, struct str system, const char *effort
 		else if (strcmp(thinking, "adaptive") != 0)
 			thinking = t->usual_thinking;
 	}
-	head_write(&bytes,
-		   &(struct head_spec){
-			   .model = place_sent_name(places, a->model, &arena),
-			   .max_tokens = most ? most : MIN(model_find(places, a->model).max_output, USUAL_MAX_TOKENS),
-			   .system = system,
-			   .marks = cache_marks(a),
-			   .effort = effort && model_takes_effort(places, a->model, effort) ? effort : NULL,
-			   .thinking = thinking,
-			   .display = a->tree->thinking_display,
-			   .task_budget = a->parent ? 0 : a->tree->task_budget,
-			   .tools = agent_definitions(a, &arena),
-		   });
+	head_write(
+		&bytes,
+		&(struct head_spec){
+			.model = provider_sent_name(providers, a->model, &arena),
+			.max_tokens = most ? most : MIN(model_find(providers, a->model).max_output, USUAL_MAX_TOKENS),
+			.system = system,
+			.marks = cache_marks(a),
+			.effort = effort && model_takes_effort(providers, a->model, effort) ? effort : NULL,
+			.thinking = thinking,
+			.display = a->tree->thinking_display,
+			.task_budget = a->parent ? 0 : a->tree->task_budget,
+			.tools = agent_definitions(a, &arena),
+		});
 	struct head *head = head_intern(&a->tree->services->heads, buf_str(&bytes));
 	head->marks = cache_marks(a);
 	return head;

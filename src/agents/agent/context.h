@@ -18,7 +18,7 @@ void agent_forget_path_instructions(struct agent *a); /* a summary has taken the
 
 /* The step of life[]: the prompt of its definition with the rules of a child and its memory. */
 int agent_make_prompt(struct agent *a, struct err *err);
-bool agent_memory_dirs(const struct agent *a, struct memory_dirs *ret_places); /* true: it has a memory */
+bool agent_memory_dirs(const struct agent *a, struct memory_dirs *ret_dirs); /* true: it has a memory */
 /* The usual prompt of a main agent */
 extern const char system_prompt_text[];
 /* The prompt of a main agent that coordinates workers */

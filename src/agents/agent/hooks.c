@@ -262,7 +262,7 @@ int agent_step_hooks(struct agent *a, struct err *err)
 		return 0;
 	}
 	bool trusted = d->source == SOURCE_PLUGIN ? agent_tree_trusts_plugin(t, d->plugin)
-						  : agent_tree_believes(t, &d->common);
+						  : agent_tree_trusts_definition(t, &d->common);
 	a->hooks = hook_set_parse(
 		&(struct hook_source){
 			.layer = HOOK_FROM_AGENT, .file = d->file, .trusted = trusted, .of_subagent = a->parent },

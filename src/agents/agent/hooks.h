@@ -39,9 +39,7 @@ void hook_contexts_add(struct buf *out, const struct hook_outcome *outcome); /* 
 /* Only the messages for the user */
 void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, const struct hook_outcome *outcome);
 
-/* Of its definition, and of its start and end. */
-
-/* Steps of life[] and ending[] */
+/* Steps of life[] and ending[]: the hooks of its definition, and those of its start and end */
 int agent_step_hooks(struct agent *a, struct err *err);
 static inline int agent_unregister_hooks(struct agent *a, struct err *err)
 {

@@ -267,7 +267,7 @@ static void on_loaded(void *data, struct session_load *l, const struct err *err)
 		a->usage = l->usage;
 		const char *model = a->model ? a->model : l->model; /* its own is chosen later */
 		if (model)
-			a->cost_usd = model_cost_usd(&a->tree->services->endpoints.places, model, &l->usage);
+			a->cost_usd = model_cost_usd(&a->tree->services->endpoints.providers, model, &l->usage);
 		a->tool_uses = l->tool_uses;
 	}
 	if (a->resumes && l && l->prompts >= a->record->run)

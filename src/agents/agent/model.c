@@ -15,7 +15,7 @@ static int check_price(const struct agent *a, const char *model, struct err *err
 	const struct services *sv = a->tree->services;
 
 	if (sv->options.max_budget_usd <= 0 || sv->options.allow_unknown_price ||
-	    model_has_price(&sv->endpoints.places, model))
+	    model_has_price(&sv->endpoints.providers, model))
 		return 0;
 	return err_set(err, ERR_USAGE,
 		       "the price of %s is unknown, so --max-budget-usd cannot hold: give it in the setting "
@@ -39,14 +39,14 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 	bool checked = name || settings_bool(settings, "enforceAvailableModels", false);
 	struct settings_origin at = { 0 };
 	const char *setting = json_cstr(settings_get(settings, "model", &at), &a->arena);
-	if (!name && model_default_at(&sv->endpoints.places, setting, &name, err) < 0)
+	if (!name && model_default_at(&sv->endpoints.providers, setting, &name, err) < 0)
 		return -(int)err->kind;
 	t->allowed_models = settings_get(settings, "availableModels", NULL);
-	if (model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, &sv->endpoints.places, name, &model,
+	if (model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, &sv->endpoints.providers, name, &model,
 				  err) < 0)
 		return setting && name == setting ? err_wrap(err, "%s:%u", at.file, at.line) : -(int)err->kind;
-	if ((plans = model_in_plan_mode(&a->arena, &sv->endpoints.places, name)) &&
-	    model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, &sv->endpoints.places, plans,
+	if ((plans = model_in_plan_mode(&a->arena, &sv->endpoints.providers, name)) &&
+	    model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, &sv->endpoints.providers, plans,
 				  &plan_model, err) < 0)
 		return -(int)err->kind;
 	if (endpoints_find(&sv->endpoints, model, &endpoint, err) < 0 || check_price(a, model, err) < 0) {
@@ -73,7 +73,8 @@ static int add_fallback(struct agent_tree *t, struct fallback_list *list, const 
 
 	if (!name.n)
 		return 0;
-	if (model_resolve_allowed(arena, t->allowed_models, &all->places, arena_str(arena, name).p, &m.name, err) < 0 ||
+	if (model_resolve_allowed(arena, t->allowed_models, &all->providers, arena_str(arena, name).p, &m.name, err) <
+		    0 ||
 	    endpoints_find(all, m.name, &m.endpoint, err) < 0)
 		return err_wrap(err, "%s", from);
 	list->models[list->count++] = m;
@@ -136,7 +137,7 @@ static int choose_main_model(struct agent *a, struct err *err)
 		return -(int)err->kind;
 	if (d && d->model && !a->tree->services->options.model) {
 		model_choose(&a->arena,
-			     &(struct model_wishes){ .places = &a->tree->services->endpoints.places,
+			     &(struct model_wishes){ .providers = &a->tree->services->endpoints.providers,
 						     .allowed = a->tree->allowed_models,
 						     .definition = d->model,
 						     .parent = a->model },
@@ -176,7 +177,7 @@ int agent_choose_model(struct agent *a, struct err *err)
 		env_is_on(services_variable(a->tree->services, "CLAUDE_CODE_COORDINATOR_FORCE_WORKER_INHERIT_MODEL"));
 	model_choose(&a->arena,
 		     &(struct model_wishes){
-			     .places = &a->tree->services->endpoints.places,
+			     .providers = &a->tree->services->endpoints.providers,
 			     .allowed = a->tree->allowed_models,
 			     .environment = services_variable(a->tree->services, "CLAUDE_CODE_SUBAGENT_MODEL"),
 			     .call = workers_inherit ? NULL : a->record->request.model,
@@ -244,8 +245,9 @@ void agent_take_turn_model(struct agent *a, const struct skill *s)
 	struct err err = { 0 };
 	const char *id;
 
-	const char *plans = takes_model && plan_is_on(a) ? model_in_plan_mode(&a->arena, &all->places, s->model) : NULL;
-	if (takes_model && (model_resolve_allowed(&a->arena, a->tree->allowed_models, &all->places,
+	const char *plans =
+		takes_model && plan_is_on(a) ? model_in_plan_mode(&a->arena, &all->providers, s->model) : NULL;
+	if (takes_model && (model_resolve_allowed(&a->arena, a->tree->allowed_models, &all->providers,
 						  plans ? plans : s->model, &id, &err) < 0 ||
 			    endpoints_find(all, id, &endpoint, &err) < 0)) {
 		takes_model = false;

@@ -25,9 +25,7 @@ struct mode_model {
  * until the turn is over. */
 void agent_follow_mode(struct agent *a);
 
-/* For the rest of a turn. */
-
-/* Of an agent: what it goes back to, and what it has meanwhile */
+/* Another model for the rest of a turn: what the agent goes back to, and what it has meanwhile */
 struct turn_model {
 	bool on;
 	const char *model; /* its own */
@@ -40,8 +38,7 @@ void agent_take_turn_model(struct agent *a, const struct skill *s);
 /* For a new head: the effort of this turn, where its own would be this one. Keeps a copy. */
 const char *agent_turn_effort(struct agent *a, const char *own);
 
-/* In place of one that cannot answer. */
-
+/* In place of one that cannot answer */
 struct fallback_model {
 	const char *name; /* resolved; lives as long as the tree */
 	struct endpoint *endpoint;

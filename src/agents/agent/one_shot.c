@@ -109,10 +109,11 @@ static void open_query(struct one_shot *q, const struct one_shot_spec *spec)
 	for (size_t i = 0; i < q->tools.count; i++)
 		tools[i] = q->tools.tools[i]->definition;
 	tools[q->tools.count] = spec->server_tool;
-	head_write(&bytes, &(struct head_spec){ .model = place_sent_name(&sv->endpoints.places, q->model, &q->arena),
-						.max_tokens = MOST_ANSWER_TOKENS,
-						.system = str_from(spec->instructions),
-						.tools = tools });
+	head_write(&bytes,
+		   &(struct head_spec){ .model = provider_sent_name(&sv->endpoints.providers, q->model, &q->arena),
+					.max_tokens = MOST_ANSWER_TOKENS,
+					.system = str_from(spec->instructions),
+					.tools = tools });
 	struct head *head = head_intern(&sv->heads, buf_str(&bytes));
 	q->gate = (struct tool_gate){ .ask = on_ask, .cancel = gate_cancel };
 	q->gives_blocks = spec->server_tool;
@@ -140,18 +141,19 @@ static int prepare_shot(struct one_shot *q, const struct one_shot_spec *spec, st
 {
 	struct services *sv = q->services;
 	const struct agent *a = shot_agent(q);
-	const struct places *places = &sv->endpoints.places;
-	const char *small = places_env(places, "ANTHROPIC_SMALL_FAST_MODEL");
+	const struct providers *providers = &sv->endpoints.providers;
+	const char *small = providers_env(providers, "ANTHROPIC_SMALL_FAST_MODEL");
 	const char *wish = spec->model ? spec->model : small ? small : "haiku";
 
 	/* An account of a cloud may have no access to a small model that the user has not named. */
-	if (a && !spec->model && !small && places->usual->pin && !places_env(places, "ANTHROPIC_DEFAULT_HAIKU_MODEL"))
+	if (a && !spec->model && !small && providers->usual->pin &&
+	    !providers_env(providers, "ANTHROPIC_DEFAULT_HAIKU_MODEL"))
 		wish = a->model;
 	if (!a)
 		return err_set(err, ERR_NOT_FOUND, "the agent is gone");
 	if (budget_used_up(&a->budget))
 		return err_set(err, ERR_LIMIT, "the budget is used up");
-	if (model_resolve_at(&q->arena, &sv->endpoints.places, wish, &q->model, err) < 0) {
+	if (model_resolve_at(&q->arena, &sv->endpoints.providers, wish, &q->model, err) < 0) {
 		if (spec->model)
 			return -(int)err->kind;
 		q->model = arena_strdup(&q->arena, a->model); /* the provider has no small model of a known name */

@@ -122,7 +122,7 @@ void question_answer(struct tool_call *call, const struct json *answers)
 	}
 	buf_addf(&call->result_json, "{\"questions\":" STR_FMT ",\"answers\":" STR_FMT "}",
 		 STR_ARG(json_raw(questions)), STR_ARG(json_raw(answers)));
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 void question_decline(struct tool_call *call)

@@ -5,13 +5,13 @@
 #include "agents/agent/tree.h"
 #include "agents/worktree/worktree.h"
 
-/* Makes the paths of a task; nothing if the session keeps nothing. */
+/* Makes the paths of a record; nothing if the session keeps nothing. */
 void meta_set_paths(struct agent_record *t);
 /* The file as it should be now. Whole or not at all. */
 int meta_write(const struct agent_record *t, struct err *err);
 /* A text for it, in its transcript before this returns, also while it does not run. */
 int agent_record_queue(struct agent_record *t, const struct queue_line *line, struct err *err);
-/* Reads the meta files of the session into tasks; those already known are left alone. Files that cannot be read are passed
+/* Reads the meta files of the session into records; those already known are left alone. Files that cannot be read are passed
  * over and named in notes, a line each; one whose writer died in the middle is removed if the session is ours. */
 void meta_read_all(struct agent_tree *t, bool ours, struct buf *notes);
 

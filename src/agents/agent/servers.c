@@ -160,7 +160,7 @@ static void join_declared(struct agent *a)
 	/* A definition starts programs on this machine: a project needs trust, a plugin its own consent. */
 	if (agent_tree_bars(t, d->source, "mcp"))
 		why = "managed settings allow only plugins to bring servers";
-	else if (!agent_tree_believes(t, &d->common))
+	else if (!agent_tree_trusts_definition(t, &d->common))
 		why = "this folder is not trusted (`cadre trust` records consent)";
 	else if (d->source == SOURCE_PLUGIN && !agent_tree_trusts_plugin(t, d->plugin))
 		why = "its plugin is not trusted (`cadre plugin trust` records consent)";

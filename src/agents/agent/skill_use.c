@@ -57,7 +57,7 @@ void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str n
 static struct skill_listing_spec listing_of(const struct agent *a)
 {
 	int64_t chars = a->tree->skills.listing_chars;
-	double bytes = (double)model_find(&a->tree->services->endpoints.places, a->model).context * BYTES_PER_TOKEN *
+	double bytes = (double)model_find(&a->tree->services->endpoints.providers, a->model).context * BYTES_PER_TOKEN *
 		       a->tree->skills.listing_part;
 
 	return (struct skill_listing_spec){ .overrides = a->tree->skills.overrides,
@@ -131,7 +131,7 @@ static void emit_problem(const struct agent *a, const char *file, const char *wh
 /* Rules that a skill brings. Plugins were installed by the user. */
 const struct name_list *skill_use_allows(const struct agent *a, const struct skill *s)
 {
-	return s->allowed_tools.count && agent_tree_believes(a->tree, &s->common) ? &s->allowed_tools : NULL;
+	return s->allowed_tools.count && agent_tree_trusts_definition(a->tree, &s->common) ? &s->allowed_tools : NULL;
 }
 
 /* Its hooks stay until the session ends; they are registered once. */
@@ -140,7 +140,7 @@ static void register_skill_hooks(struct agent *a, const struct skill *s)
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };
 	struct agent_tree *t = a->tree;
-	bool trusted = s->source == SOURCE_PLUGIN ? s->plugin_trusted : agent_tree_believes(t, &s->common);
+	bool trusted = s->source == SOURCE_PLUGIN ? s->plugin_trusted : agent_tree_trusts_definition(t, &s->common);
 
 	for (size_t i = 0; i < t->skill_hook_count; i++)
 		if (!strcmp(t->skill_hooks[i].file, s->file))

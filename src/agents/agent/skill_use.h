@@ -46,8 +46,6 @@ static inline void agent_tree_reload_skills(struct agent_tree *t) /* at once */
 		catalog_refresh(t->skills.registry);
 }
 
-/* Preloaded. */
-
 struct preload;
 
 /* Borrowed until it ends, but for the struct itself */

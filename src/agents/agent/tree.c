@@ -140,7 +140,7 @@ bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, 
 	       policy_plugins_only(t->policy->settings, kind);
 }
 
-bool agent_tree_believes(const struct agent_tree *t, const struct definition *d)
+bool agent_tree_trusts_definition(const struct agent_tree *t, const struct definition *d)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_TRUST struct trust trust = { 0 };
@@ -304,7 +304,7 @@ void agent_tree_tasks_changed(struct agent_tree *t)
 
 double agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage)
 {
-	double usd = model_cost_usd(&t->services->endpoints.places, model, usage);
+	double usd = model_cost_usd(&t->services->endpoints.providers, model, usage);
 	size_t i = 0;
 
 	while (i < t->spending_count && strcmp(t->spending[i].model, model) != 0)

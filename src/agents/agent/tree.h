@@ -132,7 +132,7 @@ struct agent_record {
 	const char *message;                  /* what continues it in this run; NULL: it is the first one */
 	const char
 		*told; /* ids of messages that it got with its task or its message, with blanks between; NULL: none */
-	const char *limits; /* that it inherited when it was born, as JSON (limits.h); NULL: none are recorded */
+	const char *limits; /* that it inherited when it was born, as JSON (limits_note()); NULL: none are recorded */
 	char run_id[UUID_LEN + 1];
 	bool background, one_shot, is_fork, built_in;
 	bool shares_history;  /* a fork, or forkContext: it began with its parent's history */
@@ -188,7 +188,6 @@ struct model_spending {
 	double usd;
 };
 
-/* The first part is filled by the composition root before agent_tree_open; all borrowed. */
 struct hook_outcome;
 /* May commands inside reach this host? */
 struct host_question {
@@ -199,6 +198,7 @@ struct host_question {
 	unsigned port;
 };
 
+/* The part up to `main` is filled by the composition root before agent_tree_open; all borrowed unless it says otherwise. */
 struct agent_tree {
 	struct agent_tree *next, **prev; /* of the same runtime: services->trees */
 	struct services *services;       /* borrowed */
@@ -213,7 +213,7 @@ struct agent_tree {
 	struct {
 		bool fresh;
 		const char *const *symlink_dirs, *const *sparse_paths; /* NULL-terminated, or NULL */
-	} worktree;                                                    /* as in worktree.h */
+	} worktree;                                                    /* as in agents/worktree/worktree.h */
 	const struct json *allowed_models; /* the setting availableModels; NULL: agents and skills may name any */
 	struct {
 		struct catalog *registry;     /* NULL: there are none */
@@ -243,7 +243,7 @@ struct agent_tree {
 	const char *git_text;               /* of the policy */
 	const char *claude_md;              /* managed instructions of the settings; NULL: none */
 	const char *const *claude_excludes; /* patterns of instruction files that do not count; NULL: none */
-	const char *env_dir;                /* what hooks leave for shells (env_file.h); NULL: no place for it */
+	const char *env_dir;                /* what hooks leave for shells (hooks.h); NULL: no place for it */
 	const char *append_system_prompt;   /* to every child but forks; NULL: none */
 	const char *default_model;          /* configured for children; NULL: none */
 	const char *effort;                 /* configured for the main agent; NULL: none */
@@ -280,7 +280,7 @@ struct agent_tree {
 
 	/* its own */
 	struct agent main;
-	struct tool_set pool;  /* all tools of the session, which agents choose from (access.c) */
+	struct tool_set pool;  /* all tools of the session, which agents choose from (agents/life/access.c) */
 	size_t pool_own;       /* the first ones; those of servers follow */
 	struct buf hook_notes; /* classifierContext of hooks, the newest last */
 	struct slot_pool slots;
@@ -320,7 +320,7 @@ struct agent_tree {
 
 void agent_tree_open(struct agent_tree *t);    /* main is initialised, not opened */
 void agent_tree_release(struct agent_tree *t); /* no child may be alive */
-/* Its owner may have waited for this: the last child, or the last hook that was only told, is gone, or the team has changed. */
+/* Its owner may have waited for this: the last child, or the last asynchronous hook, is gone, or the team has changed. */
 static inline void agent_tree_kick(struct agent_tree *t)
 {
 	if (t->on_idle)
@@ -349,13 +349,13 @@ static inline bool agent_tree_trusts_plugin(const struct agent_tree *t,
 	return p && p->state == PLUGIN_ENABLED && p->trusted;
 }
 /* As services_variable(), with the settings of this session. */
-static inline const char *tree_variable(const struct agent_tree *t, const char *name)
+static inline const char *agent_tree_variable(const struct agent_tree *t, const char *name)
 {
 	return policy_variable(t->services, t->policy, name);
 }
 /* Whether what widens in a definition counts: one of a project needs the user's trust in the folder of the session, or, if --add-dir
  * brought it, in that very folder. Plugins are asked about by agent_tree_trusts_plugin(). */
-bool agent_tree_believes(const struct agent_tree *t, const struct definition *d);
+bool agent_tree_trusts_definition(const struct agent_tree *t, const struct definition *d);
 /* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind);
 static inline struct agent *agent_tree_find(struct agent_tree *t, const char *id) /* alive; "" is the main agent */
@@ -385,6 +385,6 @@ void agent_record_note(struct agent_record *record);                 /* into sta
 double agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage);
 double agent_tree_cost(const struct agent_tree *t); /* of all agents */
 void agent_tree_forget_denials(struct agent_tree *t);
-/* EVENT_TASKS_CHANGED: at once, or a moment later for all that came soon after one; tell: what waits, now. */
+/* EVENT_TASKS_CHANGED: at once, or a moment later for all that came soon after one. */
 void agent_tree_tasks_changed(struct agent_tree *t);
-void agent_tree_notify_tasks(struct agent_tree *t);
+void agent_tree_notify_tasks(struct agent_tree *t); /* what waits, now */

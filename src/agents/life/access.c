@@ -187,7 +187,7 @@ static bool pool_offers(const struct agent_tree *t, const struct tool *tool)
 	if ((tool->flags & (TOOL_TASK_LIST | TOOL_TODOS)) && !offers_list(t, tool))
 		return false;
 	if ((tool->flags & TOOL_NEEDS_SEARCH) &&
-	    !(sv->endpoints.places.usual && sv->endpoints.places.usual->searches_web))
+	    !(sv->endpoints.providers.usual && sv->endpoints.providers.usual->searches_web))
 		return false;
 	return options_can_ask(&sv->options) || !(tool->flags & TOOL_NEEDS_USER);
 }
@@ -257,7 +257,7 @@ static void choose_from_pool(struct agent *a)
 {
 	const struct agent_tree *t = a->tree;
 	CLEANUP(tool_set_release) struct tool_set own = { 0 };
-	struct memory_dirs places;
+	struct memory_dirs dirs;
 
 	if (!a->definition) {
 		tool_set_release(&a->tools);
@@ -278,11 +278,10 @@ static void choose_from_pool(struct agent *a)
 	}
 	servers_of_definition(a, &own);
 	tool_choice_release(&a->choice);
-	tool_choose(
-		a->definition,
-		&(struct tool_choice_spec){
-			.pool = &t->pool, .own = &own, .memory = agent_memory_dirs(a, &places), .main_thread = true },
-		&a->choice);
+	tool_choose(a->definition,
+		    &(struct tool_choice_spec){
+			    .pool = &t->pool, .own = &own, .memory = agent_memory_dirs(a, &dirs), .main_thread = true },
+		    &a->choice);
 	take_choice(a);
 	if (t->answer_tool && tool_set_find(&a->tools, str_from(t->answer_tool->name)) != t->answer_tool)
 		tool_set_add(&a->tools, t->answer_tool); /* the host wants it, whatever the agent chose */
@@ -317,7 +316,7 @@ int agent_choose_tools(struct agent *a, struct err *err)
 	const struct agent_tree *t = a->tree;
 	CLEANUP(tool_set_release) struct tool_set pool = { 0 };
 	AUTO_BUF struct buf why = { 0 };
-	struct memory_dirs places;
+	struct memory_dirs dirs;
 
 	if (!a->parent)
 		return choose_main_tools(a, err);
@@ -336,7 +335,7 @@ int agent_choose_tools(struct agent *a, struct err *err)
 			    .own = &a->server_tools,
 			    .background = a->record->background,
 			    .deepest = a->who.depth >= t->limits.depth,
-			    .memory = agent_memory_dirs(a, &places),
+			    .memory = agent_memory_dirs(a, &dirs),
 			    .whole = a->is_fork,
 			    .member = a->record->member != NULL,
 			    .plans = plans,
@@ -392,8 +391,8 @@ static void apply_limits(struct agent *a)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	const struct tool_choice *c = &a->choice;
-	struct memory_dirs places;
-	bool memory = agent_memory_dirs(a, &places);
+	struct memory_dirs dirs;
+	bool memory = agent_memory_dirs(a, &dirs);
 	const struct permission_limit *only;
 	size_t only_count = tool_choice_limits(c, &arena, &only);
 
@@ -407,7 +406,7 @@ static void apply_limits(struct agent *a)
 		a->limit_count = only_count + c->never.count;
 	}
 	if (memory)
-		permission_give_memory(&a->permission, agent_memory_dir(&arena, a->definition, &places),
+		permission_give_memory(&a->permission, agent_memory_dir(&arena, a->definition, &dirs),
 				       c->for_memory.list, c->for_memory.count);
 }
 
@@ -425,7 +424,7 @@ static void use_mode_of_definition(struct agent *a, enum permission_mode *mode)
 	if (!d->permission_mode || !permission_mode_parse(str_from(d->permission_mode), &wish) ||
 	    wish == PERMISSION_BUBBLE)
 		return;
-	bool believed = d->source != SOURCE_PLUGIN && agent_tree_believes(a->tree, &d->common);
+	bool believed = d->source != SOURCE_PLUGIN && agent_tree_trusts_definition(a->tree, &d->common);
 	if (permission_mode_is_wider(wish, *mode) && !believed)
 		buf_addf(
 			&a->notes,
@@ -495,9 +494,9 @@ int agent_make_permission(struct agent *a, struct err *err)
 	const struct permission_limit *only;
 	size_t only_count = tool_choice_limits(c, &a->arena, &only);
 	const char *const *more = guide_allows(a, c);
-	bool trusted = !d || agent_tree_believes(a->tree, &d->common);
-	struct memory_dirs places;
-	bool memory = agent_memory_dirs(a, &places);
+	bool trusted = !d || agent_tree_trusts_definition(a->tree, &d->common);
+	struct memory_dirs dirs;
+	bool memory = agent_memory_dirs(a, &dirs);
 
 	if (!a->parent)
 		return make_main_permission(a, err);
@@ -516,7 +515,7 @@ int agent_make_permission(struct agent *a, struct err *err)
 	const char *mode = own_mode ? own_mode : d && !(m && m->plan_required) ? d->permission_mode : NULL;
 	const char *memory_dir = NULL;
 	if (memory)
-		memory_dir = agent_memory_dir(&a->arena, d, &places);
+		memory_dir = agent_memory_dir(&a->arena, d, &dirs);
 	else if (a->tree->switches.coordinator && a->tree->session_dir) /* workers write it without a question */
 		memory_dir = arena_printf(&a->arena, "%s/scratchpad", a->tree->session_dir);
 	permission_derive(&a->permission, a->gone.count ? &a->gone.list[a->gone.count - 1] : &a->parent->permission,

@@ -22,7 +22,7 @@ enum { LEAST_WINDOW = 100000, MOST_WINDOW = 1000000 }; /* that the environment m
 static unsigned env_number(const struct agent_tree *t, const char *variable, unsigned least, unsigned most,
 			   unsigned otherwise)
 {
-	const char *text = tree_variable(t, variable);
+	const char *text = agent_tree_variable(t, variable);
 	uint64_t n;
 
 	return text && str_to_u64(str_from(text), &n) && n >= least && n <= most ? (unsigned)n : otherwise;
@@ -35,14 +35,14 @@ static void find_switches(struct agent_tree *t)
 	const struct policy *p = t->policy;
 	struct tree_switches *w = &t->switches;
 	struct buf *notes = &t->main.notes;
-	const char *fork = tree_variable(t, "CLAUDE_CODE_FORK_SUBAGENT");
+	const char *fork = agent_tree_variable(t, "CLAUDE_CODE_FORK_SUBAGENT");
 	const struct json *teams = settings_get(p->settings, "teams.enabled", NULL);
 
 	w->coordinator = policy_coordinates(sv);
 	/* An omitted type is a fork only where a user watches and no workers are coordinated; the environment wins. */
 	w->fork_mode = o->interactive && !w->coordinator &&
 		       (fork && fork[0] ? env_is_on(fork) : settings_bool(p->settings, "subagents.fork", false));
-	/* A project cannot turn teams on, and false in the settings wins over the environment: settings.md. */
+	/* A project cannot turn teams on, and false in the settings wins over the environment: docs/settings.md. */
 	w->teams = teams ? json_bool(teams)
 			 : env_is_on(services_getenv(sv, p->settings, ENV_OWN, "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"));
 	if (w->teams && w->coordinator)
@@ -53,10 +53,10 @@ static void find_switches(struct agent_tree *t)
 		       json_str_is(settings_get(p->settings, "teams.leadTools", NULL), "coordinate");
 	w->user_plans =
 		options_can_ask(o) && json_str_is(settings_get(p->settings, "teams.planApproval", NULL), "user");
-	w->background_off = env_is_on(tree_variable(t, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"));
-	w->background_default = env_is_on(tree_variable(t, "CADRE_BACKGROUND_DEFAULT"));
+	w->background_off = env_is_on(agent_tree_variable(t, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"));
+	w->background_default = env_is_on(agent_tree_variable(t, "CADRE_BACKGROUND_DEFAULT"));
 	w->background_host = o->background_agents;
-	if (env_is_on(tree_variable(t, "CLAUDE_AUTO_BACKGROUND_TASKS")))
+	if (env_is_on(agent_tree_variable(t, "CLAUDE_AUTO_BACKGROUND_TASKS")))
 		w->patience_ms = USUAL_PATIENCE_MS;
 	w->patience_ms = env_number(t, "CLAUDE_AUTO_BACKGROUND_TASKS", 2, 24 * 3600 * 1000, w->patience_ms);
 	w->memory_on = agent_memory_is_on(sv, p);
@@ -68,13 +68,13 @@ static void use_compact(struct agent_tree *t)
 {
 	const struct settings *settings = t->policy->settings;
 	struct compact_policy *p = &t->compact;
-	const char *window = tree_variable(t, "CLAUDE_CODE_AUTO_COMPACT_WINDOW");
-	const char *part = tree_variable(t, "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE");
+	const char *window = agent_tree_variable(t, "CLAUDE_CODE_AUTO_COMPACT_WINDOW");
+	const char *part = agent_tree_variable(t, "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE");
 	int64_t tokens;
 	double percent;
 
-	p->possible = !env_is_on(tree_variable(t, "DISABLE_COMPACT"));
-	p->automatic = p->possible && !env_is_on(tree_variable(t, "DISABLE_AUTO_COMPACT")) &&
+	p->possible = !env_is_on(agent_tree_variable(t, "DISABLE_COMPACT"));
+	p->automatic = p->possible && !env_is_on(agent_tree_variable(t, "DISABLE_AUTO_COMPACT")) &&
 		       settings_bool(settings, "autoCompactEnabled", true);
 	p->window = window && str_to_i64(str_from(window), &tokens) ? MAX(LEAST_WINDOW, MIN(tokens, MOST_WINDOW))
 								    : settings_i64(settings, "autoCompactWindow", 0);
@@ -170,12 +170,12 @@ static const char *find_memory(struct agent_tree *t, const char *project_dir)
 	return file_make_dirs(dir, 0700, NULL) < 0 ? NULL : dir;
 }
 
-static void find_places(struct agent_tree *t, const char *session_id, const char *project_dir)
+static void find_locations(struct agent_tree *t, const char *session_id, const char *project_dir)
 {
 	AUTO_BUF struct buf key = { 0 };
-	const char *temp = tree_variable(t, "CLAUDE_CODE_TMPDIR");
+	const char *temp = agent_tree_variable(t, "CLAUDE_CODE_TMPDIR");
 	const char *given = t->services->options.config_root;
-	const char *list = tree_variable(t, "CLAUDE_CODE_TASK_LIST_ID"); /* several sessions may share a list */
+	const char *list = agent_tree_variable(t, "CLAUDE_CODE_TASK_LIST_ID"); /* several sessions may share a list */
 	bool shares_list = list && list[0] && list[0] != '.' && !strchr(list, '/') && strlen(list) < 200;
 	const char *root =
 		given ? path_absolute(t->arena, t->main.cwd, str_from(given)) : git_root(t->arena, t->main.cwd);
@@ -243,11 +243,11 @@ void agent_tree_remove_dirs(struct agent_tree *t)
 /* What environment and settings say about thinking, as in agent_tree. */
 static const char *usual_thinking(struct agent_tree *t)
 {
-	const struct places *places = &t->services->endpoints.places;
-	const char *tokens = places_env(places, "MAX_THINKING_TOKENS");
+	const struct providers *providers = &t->services->endpoints.providers;
+	const char *tokens = providers_env(providers, "MAX_THINKING_TOKENS");
 	int64_t n;
 
-	if (places_env_is_on(places, "CLAUDE_CODE_DISABLE_THINKING"))
+	if (providers_env_is_on(providers, "CLAUDE_CODE_DISABLE_THINKING"))
 		return "";
 	if (tokens && str_to_i64(str_from(tokens), &n) && n >= 0)
 		return n ? arena_strdup(t->arena, tokens) : "";
@@ -257,9 +257,9 @@ static const char *usual_thinking(struct agent_tree *t)
 void agent_tree_configure(struct agent_tree *t, const char *session_id, const char *project_dir)
 {
 	const struct options *o = &t->services->options;
-	const char *limit = places_env(&t->services->endpoints.places, "CLAUDE_CODE_MAX_OUTPUT_TOKENS");
+	const char *limit = providers_env(&t->services->endpoints.providers, "CLAUDE_CODE_MAX_OUTPUT_TOKENS");
 
-	find_places(t, session_id, project_dir);
+	find_locations(t, session_id, project_dir);
 	env_files_remove(t); /* of a run that was cut off */
 	find_switches(t);
 	char own[9] = ""; /* of this process: when one is killed, its keeper removes it though the session runs again */

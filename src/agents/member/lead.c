@@ -191,7 +191,7 @@ static void on_sent(struct lead *l, const struct json *line)
 	buf_clear(&c->call->result);
 	buf_add(&c->call->result, text.p, text.n);
 	buf_add(&c->call->result_json, json.p, json.n);
-	tool_call_end(c->call, json_bool(json_get(line, "error")));
+	tool_call_end_as(c->call, json_bool(json_get(line, "error")));
 	free(c);
 }
 

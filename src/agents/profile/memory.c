@@ -56,21 +56,21 @@ static char *memory_path_of(struct arena *a, const char *dir, const struct agent
 	return path_join(a, dir, buf_str(&name).p);
 }
 
-static const char *base_of(const struct agent_definition *d, const struct memory_dirs *places)
+static const char *base_of(const struct agent_definition *d, const struct memory_dirs *dirs)
 {
-	return d->memory == MEMORY_USER ? places->config_dir : places->project_dir;
+	return d->memory == MEMORY_USER ? dirs->config_dir : dirs->project_dir;
 }
 
-char *agent_memory_dir(struct arena *a, const struct agent_definition *d, const struct memory_dirs *places)
+char *agent_memory_dir(struct arena *a, const struct agent_definition *d, const struct memory_dirs *dirs)
 {
 	if (d->memory == MEMORY_NONE)
 		return NULL;
-	return memory_path_of(a, path_join(a, base_of(d, places), scope_dirs[d->memory]), d);
+	return memory_path_of(a, path_join(a, base_of(d, dirs), scope_dirs[d->memory]), d);
 }
 
-static char *memory_snapshot_dir(struct arena *a, const struct agent_definition *d, const struct memory_dirs *places)
+static char *memory_snapshot_dir(struct arena *a, const struct agent_definition *d, const struct memory_dirs *dirs)
 {
-	return memory_path_of(a, path_join(a, places->project_dir, ".claude/agent-memory-snapshots"), d);
+	return memory_path_of(a, path_join(a, dirs->project_dir, ".claude/agent-memory-snapshots"), d);
 }
 
 /* Snapshots: user memory that travels with a project. */
@@ -141,17 +141,17 @@ static int copy_notes(const char *from, const char *to, size_t *ret_files, struc
 	return status;
 }
 
-int agent_memory_save_snapshot(const struct agent_definition *d, const struct memory_dirs *places, size_t *ret_files,
+int agent_memory_save_snapshot(const struct agent_definition *d, const struct memory_dirs *dirs, size_t *ret_files,
 			       struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	char *snapshot = memory_snapshot_dir(&a, d, places);
-	char *memory = agent_memory_dir(&a, d, places);
+	char *snapshot = memory_snapshot_dir(&a, d, dirs);
+	char *memory = agent_memory_dir(&a, d, dirs);
 	char now[ISO_TIME_LEN + 1];
 
 	if (d->memory != MEMORY_USER)
 		return err_set(err, ERR_USAGE, "agent %.80s has no user memory to take a snapshot of", d->name);
-	int status = file_below_make_dir(places->project_dir, snapshot + strlen(places->project_dir), 0755, err);
+	int status = file_below_make_dir(dirs->project_dir, snapshot + strlen(dirs->project_dir), 0755, err);
 	if (status < 0)
 		return status;
 	id_iso_time(id_wall_ms(), now);
@@ -161,11 +161,11 @@ int agent_memory_save_snapshot(const struct agent_definition *d, const struct me
 	return status < 0 ? status : write_member(memory, ".snapshot-synced.json", "syncedFrom", now, err);
 }
 
-int agent_memory_prepare(const struct agent_definition *d, const struct memory_dirs *places, struct err *err)
+int agent_memory_prepare(const struct agent_definition *d, const struct memory_dirs *dirs, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	char *dir = agent_memory_dir(&a, d, places);
-	const char *base = base_of(d, places);
+	char *dir = agent_memory_dir(&a, d, dirs);
+	const char *base = base_of(d, dirs);
 	const char *time;
 	size_t files;
 
@@ -174,9 +174,9 @@ int agent_memory_prepare(const struct agent_definition *d, const struct memory_d
 	/* A project may hold a link on the way to the memory; nothing is made behind one. */
 	if (file_make_dirs(base, 0700, err) < 0 || file_below_make_dir(base, dir + strlen(base), 0700, err) < 0)
 		return -(int)err->kind;
-	if (d->memory != MEMORY_USER || !places->trusted || file_exists(path_join(&a, dir, "MEMORY.md")))
+	if (d->memory != MEMORY_USER || !dirs->trusted || file_exists(path_join(&a, dir, "MEMORY.md")))
 		return 0;
-	char *snapshot = memory_snapshot_dir(&a, d, places);
+	char *snapshot = memory_snapshot_dir(&a, d, dirs);
 	if (!memory_snapshot_is_new(&a, snapshot, dir, &time))
 		return 0;
 	int status = copy_notes(snapshot, dir, &files, err);
@@ -245,19 +245,19 @@ void conversation_memory_prompt(struct buf *out, const char *dir)
 	add_memory_file(out, dir, "/MEMORY.md");
 }
 
-void agent_memory_prompt(struct buf *out, const struct agent_definition *d, const struct memory_dirs *places)
+void agent_memory_prompt(struct buf *out, const struct agent_definition *d, const struct memory_dirs *dirs)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	char *dir = agent_memory_dir(&a, d, places);
+	char *dir = agent_memory_dir(&a, d, dirs);
 	const char *time;
 
 	if (!dir)
 		return;
 	buf_addf(out, instructions, dir, MEMORY_MOST_LINES, MEMORY_MOST_BYTES / 1024, scope_hints[d->memory]);
-	const char *base = base_of(d, places);
+	const char *base = base_of(d, dirs);
 	add_memory_file(out, base, path_join(&a, dir, "MEMORY.md") + strlen(base));
-	char *snapshot = memory_snapshot_dir(&a, d, places);
-	if (d->memory == MEMORY_USER && places->trusted && memory_snapshot_is_new(&a, snapshot, dir, &time))
+	char *snapshot = memory_snapshot_dir(&a, d, dirs);
+	if (d->memory == MEMORY_USER && dirs->trusted && memory_snapshot_is_new(&a, snapshot, dir, &time))
 		buf_addf(out,
 			 "\nThis project has a snapshot of this memory from %s in %s. "
 			 "Take over what is useful and still true.\n",

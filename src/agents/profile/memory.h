@@ -31,13 +31,13 @@ bool agent_memory_is_on(const struct services *sv, const struct policy *p);
 
 void agent_memory_name(struct buf *out, struct str type);
 /* NULL if the agent has no memory. */
-char *agent_memory_dir(struct arena *a, const struct agent_definition *d, const struct memory_dirs *places);
+char *agent_memory_dir(struct arena *a, const struct agent_definition *d, const struct memory_dirs *dirs);
 /* Makes the directory and fills it from a snapshot if it is empty. -ERR_DENIED if a link leads it out of its place. */
-int agent_memory_prepare(const struct agent_definition *d, const struct memory_dirs *places, struct err *err);
+int agent_memory_prepare(const struct agent_definition *d, const struct memory_dirs *dirs, struct err *err);
 /* Appends the memory section of the prompt: how to use it, then MEMORY.md's first lines. Nothing without a memory. */
-void agent_memory_prompt(struct buf *out, const struct agent_definition *d, const struct memory_dirs *places);
+void agent_memory_prompt(struct buf *out, const struct agent_definition *d, const struct memory_dirs *dirs);
 /* The same for the main conversation, which has a directory of its own. */
 void conversation_memory_prompt(struct buf *out, const char *dir);
 /* Copies the .md files of the agent's user memory into the project's snapshot. ret_files: how many. */
-int agent_memory_save_snapshot(const struct agent_definition *d, const struct memory_dirs *places, size_t *ret_files,
+int agent_memory_save_snapshot(const struct agent_definition *d, const struct memory_dirs *dirs, size_t *ret_files,
 			       struct err *err);

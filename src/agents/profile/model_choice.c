@@ -39,9 +39,9 @@ void model_choose(struct arena *a, const struct model_wishes *w, struct model_ch
 						"model %s of the %s is not used: an agent that sees its parent's "
 						"conversation runs on its model",
 						order[i].name, order[i].origin);
-	} else if (model_resolve_allowed(a, w->allowed, w->places, order[i].name, &id, &err) < 0 ||
-		   ((plans = model_in_plan_mode(a, w->places, order[i].name)) &&
-		    model_resolve_allowed(a, w->allowed, w->places, plans, &plan_id, &err) < 0)) {
+	} else if (model_resolve_allowed(a, w->allowed, w->providers, order[i].name, &id, &err) < 0 ||
+		   ((plans = model_in_plan_mode(a, w->providers, order[i].name)) &&
+		    model_resolve_allowed(a, w->allowed, w->providers, plans, &plan_id, &err) < 0)) {
 		/* An unknown name means inherit: an agent made for another provider still runs. */
 		ret_choice->note = arena_printf(a, "%s: inherits its parent's model", err.text);
 	} else {

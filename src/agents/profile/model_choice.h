@@ -4,7 +4,7 @@
 #pragma once
 #include "lib/json/json.h"
 
-struct places;
+struct providers;
 
 /* NULL: says nothing */
 struct model_wishes {
@@ -12,11 +12,11 @@ struct model_wishes {
 	const char *call;
 	const char *definition;
 	const char *configured;
-	const char *parent;          /* the parent's model id; required */
-	const char *parent_plan;     /* the parent's model in plan mode; NULL: the same */
-	bool shares_context;         /* a fork, or forkContext: it must run on its parent's model */
-	const struct places *places; /* NULL: the built-in ones */
-	const struct json *allowed;  /* the setting availableModels; NULL: all */
+	const char *parent;                /* the parent's model id; required */
+	const char *parent_plan;           /* the parent's model in plan mode; NULL: the same */
+	bool shares_context;               /* a fork, or forkContext: it must run on its parent's model */
+	const struct providers *providers; /* NULL: the built-in ones */
+	const struct json *allowed;        /* the setting availableModels; NULL: all */
 };
 
 struct model_choice {

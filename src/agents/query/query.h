@@ -68,7 +68,7 @@ struct query_config {
 	 * follow. May be NULL. */
 	bool (*on_batch)(struct query *q, void *data);
 	/* The model cannot answer (failure_is_model_unavailable). True: a fallback was set with query_set_head() and
-	 * query_set_endpoint(), and the request is sent again. May be NULL. */
+	 * next_endpoint, and the request is sent again. May be NULL. */
 	bool (*on_unavailable)(struct query *q, void *data);
 	void (*on_end)(struct query *q, void *data); /* a turn is over; from the loop; may start the next one */
 	void *data;                                  /* of all of them */
@@ -110,7 +110,7 @@ struct query {
 	/* the turn */
 	unsigned turn; /* requests answered in it */
 	bool cancelled, paused, halted;
-	bool satisfied; /* query_satisfy() */
+	bool satisfied; /* set by the owner: the turn may end without a text (structured output) */
 	enum query_end end;
 	struct failure failure; /* of QUERY_MODEL_ERROR */
 	struct buf text;        /* of the last answer; the result of the turn */

@@ -347,7 +347,7 @@ enum step step_gate(struct query *q)
 	if (settled <= 0)
 		return settled < 0 ? STEP_AGAIN : STEP_WAIT;
 	uint64_t bytes = q->config.head->bytes.n + q->transcript.bytes;
-	if (q->config.budget && !budget_reserve(q->config.budget, query_places(q), q->config.model,
+	if (q->config.budget && !budget_reserve(q->config.budget, query_providers(q), q->config.model,
 						(int64_t)(bytes / BYTES_PER_TOKEN), &q->share)) {
 		query_give_up(q, QUERY_BUDGET, "the budget is used up");
 		return STEP_AGAIN;

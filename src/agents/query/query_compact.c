@@ -94,7 +94,7 @@ void context_note_window(struct query *q)
 static bool context_is_full(const struct query *q)
 {
 	const struct compact_policy *p = &q->config.compact;
-	struct model_info m = model_find(query_places(q), q->config.model);
+	struct model_info m = model_find(query_providers(q), q->config.model);
 	int64_t input = m.context - m.max_output;
 	int64_t limit = input > 2 * RESERVE_TOKENS ? input - RESERVE_TOKENS : m.context / 2;
 	uint64_t added = q->transcript.bytes - MIN(q->measured.bytes, q->transcript.bytes);

@@ -42,7 +42,7 @@ struct compaction {
 		COMPACT_SHOWN, /* waiting for after() */
 		COMPACT_OVER,
 	} phase;
-	unsigned shortness;        /* how much of the history is left out of the request (compact_history.c) */
+	unsigned shortness;        /* how much of the history is left out of the request (compact_history()) */
 	bool is_last_resort;       /* the server refused the conversation as too long */
 	struct failure refusal;    /* the server's failure then; FAIL_NONE: its answer reached the end of the context */
 	struct buf instructions;   /* of the user and of hooks; may be empty */

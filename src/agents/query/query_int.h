@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * query_int.h - between the files of the query: query.c (states), query_answer.c (a request and its tries),
- * query_answer.c (an answer and its tool calls), query_compact.c (summaries). */
+ * query_int.h - between the files of the query: query.c (states), query_answer.c (a request and its tries, an answer and its tool
+ * calls), query_compact.c (summaries). */
 #pragma once
 #include "agents/query/query.h"
 
@@ -67,9 +67,9 @@ enum step compact_failed(struct query *q, const struct failure *f); /* and does 
 void compact_end(struct query *q);                                  /* also when there is none */
 
 /* Of its endpoint; NULL: the built-in ones. */
-static inline const struct places *query_places(const struct query *q)
+static inline const struct providers *query_providers(const struct query *q)
 {
 	const struct endpoints *all = q->config.endpoint ? q->config.endpoint->of : NULL;
 
-	return all ? &all->places : NULL;
+	return all ? &all->providers : NULL;
 }

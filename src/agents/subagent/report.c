@@ -151,7 +151,7 @@ void report_completed(struct tool_call *call, const struct agent_record *t, stru
 	buf_addf(out, "\n<usage>subagent_tokens: %" PRId64 "\ntool_uses: %u\nduration_ms: %" PRId64 "</usage>",
 		 tokens_of(&t->usage), t->tool_uses, duration_ms(t));
 	put_completed(&call->result_json, t);
-	tool_call_end(call, end_state_info(t->state)->is_error);
+	tool_call_end_as(call, end_state_info(t->state)->is_error);
 }
 
 void report_launched(struct tool_call *call, const struct agent_record *t)
@@ -177,7 +177,7 @@ void report_launched(struct tool_call *call, const struct agent_record *t)
 	json_putf(&w, "resolvedModel?:'%s', outputFile:'%s', canReadOutputFile:!!%d", t->model,
 		  t->transcript ? t->transcript : "", t->transcript && can_read);
 	json_putf(&w, "canContinueAgent:!!%d}", t->recorded && !t->one_shot);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 static void add_tag(struct buf *out, const char *tag, const char *value)

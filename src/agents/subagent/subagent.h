@@ -3,8 +3,8 @@
  *
  *     agent_spawn -> life[0..n] up -> turns -> ending[0..n] -> reported to the parent, freed
  *
- * life.c has the table of steps with a way up and a way down, end.c the one order of every end. A tool call waits for a child:
- * it is finished with the child's report, or at once with "launched" for one in the background, whose end becomes a
+ * agents/life/life.c has the table of steps with a way up and a way down, subagent.c the one order of every end. A tool call waits
+ * for a child: it is finished with the child's report, or at once with "launched" for one in the background, whose end becomes a
  * notification. */
 #pragma once
 #include "agents/life/life.h"

@@ -55,7 +55,7 @@ void config_write(const struct team *t, bool alive, struct buf *out)
 	json_putf(&w, "]}");
 }
 
-int team_place_write(const struct team_place *p, const char *below, struct str text, struct err *err)
+int team_dir_write(const struct team_dir *p, const char *below, struct str text, struct err *err)
 {
 	AUTO_FILE_AT struct file_at at = { 0 };
 	mode_t mode = 0600;
@@ -65,7 +65,7 @@ int team_place_write(const struct team_place *p, const char *below, struct str t
 	return file_at_replace(&at, text, &mode, err);
 }
 
-int config_replace(const struct team_place *p, struct str text, unsigned wait_ms, struct config_result *ret,
+int config_replace(const struct team_dir *p, struct str text, unsigned wait_ms, struct config_result *ret,
 		   struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -79,14 +79,14 @@ int config_replace(const struct team_place *p, struct str text, unsigned wait_ms
 		return status;
 	(void)file_below_read_own(p->config_dir, below, LARGEST_CONFIG, &before, NULL);
 	config_merge(&merged, text, buf_str(&before), p->session, &ret->foreign);
-	status = team_place_write(p, below, buf_str(&merged), err);
+	status = team_dir_write(p, below, buf_str(&merged), err);
 	ret->written = config_time(p);
 	crash_point(config_written);
 	dir_lock_leave(&lock);
 	return status;
 }
 
-struct timespec config_time(const struct team_place *p)
+struct timespec config_time(const struct team_dir *p)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct stat st;

@@ -4,7 +4,7 @@
 #include "agents/team/team.h"
 
 /* Where the files of a team are. All owned. */
-struct team_place {
+struct team_dir {
 	char *config_dir, *below; /* "teams/NAME" */
 	char *session;
 };
@@ -18,8 +18,8 @@ struct config_result {
 /* The whole text. alive: with the process of the lead. */
 void config_write(const struct team *t, bool alive, struct buf *out);
 /* The file becomes text and what others added to it, under its lock. Also on a thread. -ERR_BUSY: the lock is held for wait_ms. */
-int config_replace(const struct team_place *p, struct str text, unsigned wait_ms, struct config_result *ret,
+int config_replace(const struct team_dir *p, struct str text, unsigned wait_ms, struct config_result *ret,
 		   struct err *err);
-struct timespec config_time(const struct team_place *p); /* of its last change; zero: it is not there */
+struct timespec config_time(const struct team_dir *p); /* of its last change; zero: it is not there */
 /* Replaces a file; the directory must be there: one that was removed is not made again. */
-int team_place_write(const struct team_place *p, const char *below, struct str text, struct err *err);
+int team_dir_write(const struct team_dir *p, const char *below, struct str text, struct err *err);

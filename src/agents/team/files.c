@@ -50,7 +50,7 @@ struct job {
 struct team_files {
 	struct team *team; /* NULL: it was closed */
 	struct services *services;
-	struct team_place place;
+	struct team_dir dir;
 	volatile bool closed; /* the job that runs makes nothing new */
 	struct buf last;      /* of a close that keeps the directory: what config.json holds from then on */
 	char *moved;          /* of one that does not: where the directory is now */
@@ -74,22 +74,22 @@ static void work_config(struct job *j)
 
 	j->config.stop = &f->closed;
 	j->failed = f->closed ||
-		    file_below_make_dir(f->place.config_dir, arena_printf(&a, "%s/inboxes", f->place.below), 0700,
+		    file_below_make_dir(f->dir.config_dir, arena_printf(&a, "%s/inboxes", f->dir.below), 0700,
 					&j->err) < 0 ||
-		    config_replace(&f->place, buf_str(&j->text), FILES_WAIT_MS, &j->config, &j->err) < 0;
+		    config_replace(&f->dir, buf_str(&j->text), FILES_WAIT_MS, &j->config, &j->err) < 0;
 }
 
 static int lock_inbox(struct job *j, const char *below, unsigned wait_ms, struct arena *a)
 {
 	const struct team_files *f = j->files;
-	const char *path = arena_printf(a, "%s/%s.lock", f->place.config_dir, below);
+	const char *path = arena_printf(a, "%s/%s.lock", f->dir.config_dir, below);
 
 	return dir_lock_take(&j->lock, path, wait_ms, &f->closed, &j->err);
 }
 
 static void work_read(struct job *j)
 {
-	const struct team_place *p = &j->files->place;
+	const struct team_dir *p = &j->files->dir;
 	AUTO_ARENA struct arena a = { 0 };
 	const char *below = arena_printf(&a, "%s/inboxes/%s.json", p->below, j->inbox);
 
@@ -109,15 +109,15 @@ static void work_write(struct job *j)
 
 	/* Bad entries go beside the inbox, under a name that is not of an inbox. */
 	for (unsigned n = 1; j->bad.n && !f->closed && n < 1000; n++) {
-		const char *below = arena_printf(&a, "%s/inboxes/%s.rejected-%u.json", f->place.below, j->inbox, n);
-		if (file_exists(arena_printf(&a, "%s/%s", f->place.config_dir, below)))
+		const char *below = arena_printf(&a, "%s/inboxes/%s.rejected-%u.json", f->dir.below, j->inbox, n);
+		if (file_exists(arena_printf(&a, "%s/%s", f->dir.config_dir, below)))
 			continue;
-		(void)team_place_write(&f->place, below, buf_str(&j->bad), &j->err);
+		(void)team_dir_write(&f->dir, below, buf_str(&j->bad), &j->err);
 		break;
 	}
 	if (!f->closed && dir_lock_is_ours(&j->lock))
-		(void)team_place_write(&f->place, arena_printf(&a, "%s/inboxes/%s.json", f->place.below, j->inbox),
-				       buf_str(&j->text), &j->err);
+		(void)team_dir_write(&f->dir, arena_printf(&a, "%s/inboxes/%s.json", f->dir.below, j->inbox),
+				     buf_str(&j->text), &j->err);
 	crash_point(inbox_written);
 	dir_lock_leave(&j->lock);
 }
@@ -126,7 +126,7 @@ static void work_write(struct job *j)
  * as of the read, where no file is an empty one. */
 static const char *inbox_enter(struct job *j, const char *name, struct arena *a, struct buf *before, int *ret_status)
 {
-	const struct team_place *p = &j->files->place;
+	const struct team_dir *p = &j->files->dir;
 	const char *below = arena_printf(a, "%s/inboxes/%s.json", p->below, name);
 
 	j->failed = true;
@@ -160,7 +160,7 @@ static void work_post(struct job *j)
 	else if (status == 0 && f->closed)
 		err_set(&j->err, ERR_CANCELLED, "The team was closed.");
 	else if (status == 0)
-		j->failed = team_place_write(&f->place, below, buf_str(&now), &j->err) < 0;
+		j->failed = team_dir_write(&f->dir, below, buf_str(&now), &j->err) < 0;
 	else if (status == 1)
 		j->failed = false; /* it is there already */
 	dir_lock_leave(&j->lock);
@@ -178,7 +178,7 @@ static void work_mirror(struct job *j)
 		return;
 	j->failed = status < 0 || inbox_mirror(&now, buf_str(&before), buf_str(&j->text), &j->err) < 0 ||
 		    (!str_eq(buf_str(&before), buf_str(&now)) &&
-		     team_place_write(&j->files->place, below, buf_str(&now), &j->err) < 0);
+		     team_dir_write(&j->files->dir, below, buf_str(&now), &j->err) < 0);
 	dir_lock_leave(&j->lock);
 }
 
@@ -388,7 +388,7 @@ static void on_inbox(uv_fs_event_t *watch, const char *name, int events, int sta
 /* config.json was changed or removed by others, or the directory is gone: it is written again. */
 static void check_config(struct team_files *f)
 {
-	struct timespec now = config_time(&f->place);
+	struct timespec now = config_time(&f->dir);
 
 	if (!f->config_due && !(f->job && f->job->kind == JOB_CONFIG) &&
 	    (!now.tv_sec || now.tv_sec != f->written.tv_sec || now.tv_nsec != f->written.tv_nsec))
@@ -414,7 +414,7 @@ static uv_fs_event_t *watch_new(struct team_files *f)
 static void watch_inboxes(struct team_files *f)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *dir = arena_printf(&a, "%s/%s", f->place.config_dir, f->place.below);
+	const char *dir = arena_printf(&a, "%s/%s", f->dir.config_dir, f->dir.below);
 
 	if (f->watching)
 		return;
@@ -446,7 +446,7 @@ static void drain_next(struct team_files *f)
 	struct stat st;
 
 	if (!f->inboxes)
-		f->inboxes = opendir(arena_printf(&a, "%s/%s/inboxes", f->place.config_dir, f->place.below));
+		f->inboxes = opendir(arena_printf(&a, "%s/%s/inboxes", f->dir.config_dir, f->dir.below));
 	for (const struct dirent *e; f->inboxes && (e = readdir(f->inboxes));) {
 		struct str name = str_from(e->d_name);
 		const struct agent_record *whose =
@@ -561,9 +561,9 @@ struct team_files *team_files_new(struct team *t)
 	f->team = t;
 	f->services = t->tree->services;
 	f->delay.fire = on_delay;
-	f->place.config_dir = xstrdup(t->tree->config_dir);
-	f->place.below = xstrdup(arena_printf(&a, "teams/%s", t->name));
-	f->place.session = xstrdup(t->tree->session_id);
+	f->dir.config_dir = xstrdup(t->tree->config_dir);
+	f->dir.below = xstrdup(arena_printf(&a, "teams/%s", t->name));
+	f->dir.session = xstrdup(t->tree->session_id);
 	f->posts_end = &f->posts;
 	if (settings_bool(t->tree->policy->settings, "teams.mirrorInboxes", false))
 		f->mirror = mirror_new(t, on_mirror, f);
@@ -573,7 +573,7 @@ struct team_files *team_files_new(struct team *t)
 /* The last text of config.json. A lock that another program holds is waited for by the change queue. */
 struct last_config {
 	struct file_change change;
-	struct team_place place;
+	struct team_dir dir;
 	struct buf text;
 };
 
@@ -581,13 +581,13 @@ static int last_make(struct file_change *change, unsigned wait_ms, struct err *e
 {
 	const struct last_config *x = CONTAINER_OF(change, struct last_config, change);
 	struct config_result result = { 0 };
-	int status = config_replace(&x->place, buf_str(&x->text), wait_ms, &result, err);
+	int status = config_replace(&x->dir, buf_str(&x->text), wait_ms, &result, err);
 
 	map_release(&result.foreign);
 	return status;
 }
 
-static void place_release(struct team_place *p)
+static void team_dir_release(struct team_dir *p)
 {
 	free(p->config_dir);
 	free(p->below);
@@ -599,7 +599,7 @@ static void last_done(struct file_change *change, bool later, const struct err *
 	struct last_config *x = CONTAINER_OF(change, struct last_config, change);
 
 	(void)err; /* the file is an interface: the process that it names is gone, which readers see */
-	place_release(&x->place);
+	team_dir_release(&x->dir);
 	buf_release(&x->text);
 	free(x);
 }
@@ -610,18 +610,18 @@ static void files_end(struct team_files *f)
 	AUTO_ARENA struct arena a = { 0 };
 
 	if (f->moved)
-		team_files_remove(f->place.config_dir, "teams", strrchr(f->moved, '/') + 1);
-	if (!f->last.n && !config_time(&f->place).tv_sec) { /* directories that its last job made after the move */
-		const char *dir = arena_printf(&a, "%s/%s", f->place.config_dir, f->place.below);
+		team_files_remove(f->dir.config_dir, "teams", strrchr(f->moved, '/') + 1);
+	if (!f->last.n && !config_time(&f->dir).tv_sec) { /* directories that its last job made after the move */
+		const char *dir = arena_printf(&a, "%s/%s", f->dir.config_dir, f->dir.below);
 		(void)rmdir(arena_printf(&a, "%s/inboxes", dir));
 		(void)rmdir(dir);
 	}
 	if (f->last.n) {
 		struct last_config *x = xnew(struct last_config, .change = { .make = last_make, .done = last_done },
-					     .place = f->place, .text = f->last);
+					     .dir = f->dir, .text = f->last);
 		(void)change_queue_make(&f->services->changes, &x->change, NULL);
 	} else {
-		place_release(&f->place);
+		team_dir_release(&f->dir);
 	}
 	free(f->moved);
 	map_release(&f->learnt);
@@ -642,7 +642,7 @@ void team_files_close(struct team_files *f, bool keep)
 	if (keep) {
 		config_write(f->team, false, &f->last);
 	} else { /* out of the way at once: a team of this name may be made next */
-		const char *dir = arena_printf(&a, "%s/%s", f->place.config_dir, f->place.below);
+		const char *dir = arena_printf(&a, "%s/%s", f->dir.config_dir, f->dir.below);
 		char *moved = arena_printf(&a, "%s.removed-%lld", dir, (long long)getpid());
 		f->moved = rename(dir, moved) == 0 ? xstrdup(moved) : NULL;
 	}

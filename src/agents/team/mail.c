@@ -69,13 +69,13 @@ void mail_summary(struct buf *out, struct str text)
 void mail_learn_ids(const char *path, struct map *ids)
 {
 	struct err ignored = { 0 };
-	struct line_place place;
+	struct line_span span;
 	struct line_file f;
 	struct str line;
 
 	if (line_file_open(&f, path, &ignored) < 0)
 		return;
-	while (line_file_next(&f, &line, &place, &ignored) > 0) {
+	while (line_file_next(&f, &line, &span, &ignored) > 0) {
 		struct str mark = STR("\"id\":\"");
 		const char *id = str_starts(line, STR("{\"type\":\"queue-operation\""))
 					 ? memmem(line.p, line.n, mark.p, mark.n)

@@ -44,13 +44,13 @@ static void mailbox_each(const struct agent_record *r, void (*fn)(void *data, st
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct line_file f;
-	struct line_place place;
+	struct line_span span;
 	struct str line;
 	struct err ignored = { 0 };
 
 	if (line_file_open(&f, mailbox_path(r, &a), &ignored) < 0)
 		return;
-	while (line_file_next(&f, &line, &place, &ignored) > 0)
+	while (line_file_next(&f, &line, &span, &ignored) > 0)
 		fn(data, line);
 	line_file_close(&f);
 }

@@ -98,7 +98,7 @@ static void answer_post(struct peer_post *p, const char *why)
 		  why ? NULL : p->id);
 	buf_append(&call->result_json, buf_str(&call->result));
 	buf_release(&p->line);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 static void on_posted(uv_work_t *work, int status)

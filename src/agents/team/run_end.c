@@ -584,7 +584,7 @@ static void answer_spawned(struct tool_call *call, const struct agent_record *r)
 	json_putf(&w, "tmux_session_name:'%s', tmux_window_name:'%s', tmux_pane_id:'%s', team_name:'%s'", window,
 		  window, m->in_pane ? m->pane : window, m->team);
 	json_putf(&w, "is_splitpane:!!%d, plan_mode_required:!!%d}", m->in_pane, m->plan_required);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 const struct team_ops team_ops = {

@@ -33,7 +33,7 @@ static void answer_close(struct sending *s, struct json_out *w)
 {
 	json_close(w);
 	buf_add(&s->call->result_json, s->call->result.p, s->call->result.n);
-	tool_call_end(s->call, false);
+	tool_call_end(s->call);
 }
 
 static void answer_failure(struct sending *s, const char *why)
@@ -455,7 +455,7 @@ void team_answer_planned(struct agent *a, struct tool_call *call, struct str pla
 		"you are woken by the answer.\nRequest ID: %s",
 		path, request);
 	query_halt(&a->query, STR("a plan waits for approval"));
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 bool team_plan(struct agent *from, struct tool_call *call)
@@ -468,7 +468,7 @@ bool team_plan(struct agent *from, struct tool_call *call)
 		return false;
 	if (call->again && !m->plan && m->plan_approved) { /* it was sent, and answered, before a crash */
 		buf_addf(&call->result, "The plan was submitted to the lead and is kept in %s.", plan_path(from));
-		tool_call_end(call, false);
+		tool_call_end(call);
 		return true;
 	}
 	if (!plan_present(from, call))

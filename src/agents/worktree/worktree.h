@@ -38,7 +38,7 @@ struct worktree {
 	const char *common; /* git directory that all worktrees share */
 	const char *admin;  /* <common>/worktrees/<name>: this worktree's own part of it */
 	bool sparse;
-	bool by_hook; /* not a git worktree: branch and base are "", common and admin NULL (worktree_hook.h) */
+	bool by_hook; /* not a git worktree: branch and base are "", common and admin NULL (agents/life/worktree_hook.c) */
 };
 
 /* Borrowed until return */
@@ -79,7 +79,7 @@ void worktree_free(struct worktree *w);
 /* This process is its owner from now on: the one that took it is gone, and another process may sweep what it left. */
 void worktree_hold(const struct worktree *w);
 
-/* Returns a ruleset for the agent's child processes (spawn.h), which the caller closes: writes only in the worktree,
+/* Returns a ruleset for the agent's child processes (lib/io/spawn.h), which the caller closes: writes only in the worktree,
  * its part of the git directory, the object store (own_objects: that of <admin> in its place), dirs (ends with NULL, or NULL) and /dev/null and /dev/tty. ERR_LIMIT
  * where that cannot be enforced. git updates a branch by renaming a new file over it, which no ruleset can allow for
  * one branch alone. So HEAD is detached here, commits go to it, and the release sets the branch. */

@@ -87,7 +87,7 @@ void repo_unlock(struct worktree_repo *repo, enum repo_lock which);
 /* Ensures that .claude/worktrees exists, is not a symlink and is excluded from the main checkout's status. Under REPO_EDIT. */
 int repo_prepare(struct worktree_repo *repo, struct err *err);
 void repo_tidy(struct worktree_repo *repo); /* removes the directories that it created, if they are empty */
-char *repo_place(struct arena *a, const struct worktree_repo *repo, const char *name);
+char *repo_worktree_path(struct arena *a, const struct worktree_repo *repo, const char *name);
 
 /* worktree_place.c: a worktree on disk. */
 
@@ -120,7 +120,7 @@ int worktree_ruleset(const struct worktree *w, bool own_objects, const char *con
 /* worktree_job.c: the engine. */
 
 /* begin does something or starts a git command; end runs when that command is over. Each leads to job_go or job_fail. */
-enum step_place {
+enum step_where {
 	STEP_IN_REPO,     /* in the main checkout */
 	STEP_IN_WORKTREE, /* in job->w, with explicit git directories */
 	STEP_CONFINED,    /* the same, under the agent's Landlock rules */
@@ -133,7 +133,7 @@ struct worktree_step {
 	void (*begin)(struct worktree_job *job);
 	/* Without begin: a git command. <path>, <ref> (of the branch), <base> and <head> stand for those of the job. */
 	const char *const *args;
-	enum step_place where;
+	enum step_where where;
 	bool abortable;
 	/* Without end: the job fails with failure if that is set and the command failed, or continues with next, or without
 	 * next with job->after. */

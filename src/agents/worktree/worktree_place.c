@@ -19,7 +19,7 @@ struct worktree *worktree_new(const struct worktree_repo *repo, const char *agen
 
 	w->agent_id = arena_strdup(a, agent_id);
 	w->branch = arena_printf(a, "worktree-agent-%s", agent_id);
-	w->path = repo_place(a, repo, w->branch + strlen("worktree-"));
+	w->path = repo_worktree_path(a, repo, w->branch + strlen("worktree-"));
 	w->base = arena_strdup(a, base);
 	w->root = arena_strdup(a, repo->root);
 	w->origin = w->root;

@@ -245,7 +245,7 @@ static void clean_end(struct worktree_job *job)
 	const char *to;
 
 	do
-		to = repo_place(a, repo, arena_printf(a, "pool-%d-%u", (int)getpid(), ++pool->spare_names));
+		to = repo_worktree_path(a, repo, arena_printf(a, "pool-%d-%u", (int)getpid(), ++pool->spare_names));
 	while (file_exists(to));
 	if (!git_ok(&job->git) || pool->closed || repo->spare_count == SPARE_MAX ||
 	    worktree_move(job->w, to, NULL) < 0) {
@@ -372,7 +372,7 @@ static void repair_pointer(struct sweep *s, const char *path)
 /* Repairs what it can, then lists all admin directories. */
 static void find_candidates(struct sweep *s)
 {
-	char *dir = repo_place(&s->memory, s->repo, "");
+	char *dir = repo_worktree_path(&s->memory, s->repo, "");
 	AUTO_DIR DIR *trees = opendir(dir);
 
 	for (struct dirent *e; (e = dir_next(trees));) {

@@ -56,7 +56,7 @@ void repo_unlock(struct worktree_repo *repo, enum repo_lock which)
 	(void)set_lock(repo, which, F_UNLCK);
 }
 
-char *repo_place(struct arena *a, const struct worktree_repo *repo, const char *name)
+char *repo_worktree_path(struct arena *a, const struct worktree_repo *repo, const char *name)
 {
 	return arena_printf(a, "%s/.claude/worktrees/%s", repo->root, name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * catalog.c - walks the places of a kind, keeps what has not changed, and decides which definition of a name counts. */
+ * catalog.c - walks the locations of a kind, keeps what has not changed, and decides which definition of a name counts. */
 #include "config/catalog/catalog.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -7,51 +7,52 @@
 
 enum { MOST_INODE_KEY = 128 };
 
-struct catalog_location *catalog_add_location(struct catalog_locations *places, enum catalog_location_kind kind,
+struct catalog_location *catalog_add_location(struct catalog_locations *locations, enum catalog_location_kind kind,
 					      enum definition_source source, const char *path)
 {
-	struct catalog_location *place = xpush(places->list, places->count, places->cap);
-	*place = (struct catalog_location){ .kind = kind, .source = source, .group = places->groups++, .below = "" };
-	place->path = arena_strdup(&places->arena, path);
-	return place;
+	struct catalog_location *location = xpush(locations->list, locations->count, locations->cap);
+	*location =
+		(struct catalog_location){ .kind = kind, .source = source, .group = locations->groups++, .below = "" };
+	location->path = arena_strdup(&locations->arena, path);
+	return location;
 }
 
-void catalog_add_plugin(struct catalog_locations *places, const struct catalog_plugin *p,
+void catalog_add_plugin(struct catalog_locations *locations, const struct catalog_plugin *p,
 			enum catalog_location_kind dirs)
 {
-	unsigned group = places->groups;
+	unsigned group = locations->groups;
 
 	for (size_t i = 0; i < p->path_count; i++) {
-		struct catalog_location *place = catalog_add_location(places, p->paths[i].is_dir ? dirs : PLACE_FILE,
-								      SOURCE_PLUGIN, p->paths[i].path);
-		place->plugin = p;
-		place->group = group;
+		struct catalog_location *location = catalog_add_location(
+			locations, p->paths[i].is_dir ? dirs : LOCATION_FILE, SOURCE_PLUGIN, p->paths[i].path);
+		location->plugin = p;
+		location->group = group;
 	}
 	for (size_t i = 0; i < p->problem_count; i++) {
-		struct catalog_location *place =
-			catalog_add_location(places, PLACE_PROBLEM, SOURCE_PLUGIN, p->problems[i].path);
-		place->plugin = p;
-		place->problem = p->problems[i];
+		struct catalog_location *location =
+			catalog_add_location(locations, LOCATION_PROBLEM, SOURCE_PLUGIN, p->problems[i].path);
+		location->plugin = p;
+		location->problem = p->problems[i];
 	}
 }
 
-void catalog_each_project(struct catalog_locations *places, const struct catalog_sources *s, const char *root,
+void catalog_each_project(struct catalog_locations *locations, const struct catalog_sources *s, const char *root,
 			  catalog_project_fn *fn)
 {
-	struct arena *a = &places->arena;
+	struct arena *a = &locations->arena;
 	size_t from = root && strcmp(root, s->cwd) != 0 ? strlen(root) + (root[1] != '\0') : 0;
 
 	for (size_t i = 0; i < s->add_dir_count; i++) {
 		const char *claude = path_join(a, s->add_dirs[i], ".claude");
 		if (strcmp(claude, s->config_dir) != 0)
-			fn(places, claude, "");
+			fn(locations, claude, "");
 	}
 	/* The ends of the directories on the way: the root, each one below it, cwd. */
 	for (size_t end = from ? strlen(root) : strlen(s->cwd);;) {
 		const char *dir = arena_dup(a, s->cwd, end);
 		const char *claude = path_join(a, dir, ".claude");
 		if (strcmp(claude, s->config_dir) != 0)
-			fn(places, claude, from && end > from ? dir + from : "");
+			fn(locations, claude, from && end > from ? dir + from : "");
 		if (!s->cwd[end])
 			return;
 		const char *next = strchr(s->cwd + MAX(end + 1, from), '/');
@@ -156,7 +157,7 @@ static void scan_on_file(void *data, const struct tree_file *file)
 	bool once = kind->once == ONE_INODE || (kind->once == ONE_INODE_IN_PLUGIN && plugin);
 	struct stat st;
 
-	if (c->at->kind == PLACE_FOLDERS && kind->reserved && !strcmp(file->below, kind->reserved))
+	if (c->at->kind == LOCATION_FOLDERS && kind->reserved && !strcmp(file->below, kind->reserved))
 		return;
 	struct catalog_file *f = catalog_file_find(c, file->path, plugin ? file->below : "");
 	bool there = (once || f->seen) && fstatat(file->dir, file->name, &st, 0) == 0;
@@ -194,7 +195,7 @@ static void scan_own(struct catalog *c)
 }
 
 /* A plugin, and a project that is not trusted, are foreign directories: what they name must not lead out of them. */
-static void scan_place(struct catalog *c)
+static void scan_location(struct catalog *c)
 {
 	const struct catalog_location *at = c->at;
 	const struct catalog_sources *s = &c->sources;
@@ -205,13 +206,13 @@ static void scan_place(struct catalog *c)
 		if (path_is_inside(at->path, s->add_dirs[i]))
 			inside = added = realpath(s->add_dirs[i], NULL);
 
-	if (at->kind == PLACE_PROBLEM)
+	if (at->kind == LOCATION_PROBLEM)
 		scan_problem(c, &at->problem);
-	else if (at->kind == PLACE_OWN)
+	else if (at->kind == LOCATION_OWN)
 		scan_own(c);
 	else if (inside && file_exists(at->path) && !tree_is_inside(at->path, inside))
 		scan_on_problem(c, at->path, "is a link that leads out of its plugin or project: not read");
-	else if (at->kind == PLACE_FILE)
+	else if (at->kind == LOCATION_FILE)
 		scan_on_file(c,
 			     &(struct tree_file){ .dir = AT_FDCWD, .name = at->path, .path = at->path, .below = "" });
 	else
@@ -219,8 +220,8 @@ static void scan_place(struct catalog *c)
 					       .on_problem = scan_on_problem,
 					       .data = c,
 					       .inside = inside,
-					       .flat = at->kind == PLACE_FLAT,
-					       .leaf = at->kind == PLACE_FOLDERS ? c->kind->leaf : NULL },
+					       .flat = at->kind == LOCATION_FLAT,
+					       .leaf = at->kind == LOCATION_FOLDERS ? c->kind->leaf : NULL },
 			  at->path);
 }
 
@@ -266,11 +267,11 @@ static void view_add_definition(struct catalog *c, const struct catalog_file *f,
 	if (d->ignored || (c->kind->admits && !c->kind->admits(c, d)))
 		return;
 	struct catalog_entry *e = &c->all[c->all_count++];
-	*e = (struct catalog_entry){ .item = d, .name = d->name, .nested = f->nested, .place = f->group };
+	*e = (struct catalog_entry){ .item = d, .name = d->name, .nested = f->nested, .group = f->group };
 	if (c->kind->name)
 		e->name = c->kind->name(c, f, d, names);
 	const struct catalog_entry *older = map_get(names, str_from(e->name));
-	if (!older || (c->kind->wins ? c->kind->wins(e, older) : e->place != older->place))
+	if (!older || (c->kind->wins ? c->kind->wins(e, older) : e->group != older->group))
 		map_set(names, str_from(e->name), e);
 }
 
@@ -307,20 +308,20 @@ static void view_build(struct catalog *c)
 
 void catalog_refresh(struct catalog *c)
 {
-	struct catalog_locations places = { 0 };
+	struct catalog_locations locations = { 0 };
 
 	/* The list is made for each look: it costs a few stats, and directories that appear later are seen. */
-	c->kind->find_places(&places, &c->sources);
+	c->kind->find_locations(&locations, &c->sources);
 	c->changed = false;
 	c->number++;
 	c->order_count = 0;
-	for (size_t i = 0; i < places.count; i++) {
-		c->at = &places.list[i];
-		scan_place(c);
+	for (size_t i = 0; i < locations.count; i++) {
+		c->at = &locations.list[i];
+		scan_location(c);
 	}
 	c->at = NULL;
-	free(places.list);
-	arena_release(&places.arena);
+	free(locations.list);
+	arena_release(&locations.arena);
 	buf_release(&c->text);
 	map_release(&c->inodes);
 	for (struct map_entry *e = map_next(&c->files, NULL); e; e = map_next(&c->files, e)) {
@@ -397,7 +398,7 @@ int catalog_new(const struct catalog_kind *kind, const struct catalog_sources *s
 	catalog_refresh(c);
 	for (size_t i = 0; i < c->order_count; i++) {
 		const struct catalog_file *f = c->order[i];
-		if (!f->error || f->kind != PLACE_OWN || f->source != SOURCE_FLAG)
+		if (!f->error || f->kind != LOCATION_OWN || f->source != SOURCE_FLAG)
 			continue;
 		int status = f->error_line ? err_set(err, ERR_USAGE, "%s:%u: %s", f->path, f->error_line, f->error)
 					   : err_set(err, ERR_USAGE, "%s", f->error);

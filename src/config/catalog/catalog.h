@@ -2,7 +2,7 @@
  * catalog.h - all definitions of one kind: what was found, which one counts for each name, what could not be read
  * (docs/internals/catalog.md).
  *
- * A kind lists its places, lowest priority first, and parses one file; the catalog walks the places, keeps what has not
+ * A kind lists its locations, lowest priority first, and parses one file; the catalog walks the locations, keeps what has not
  * changed and decides who wins. Nothing is watched: catalog_refresh() compares the stat of each file with the one that it had
  * when it was read, so the next lookup sees the disk as it is. */
 #pragma once
@@ -11,8 +11,6 @@
 #include "lib/io/file.h"
 #include "config/catalog/definition.h"
 #include "config/catalog/tree.h"
-
-/* Where a catalog looks. */
 
 struct catalog_plugin_path {
 	const char *path;
@@ -60,26 +58,26 @@ struct catalog_sources {
 };
 
 enum catalog_location_kind {
-	PLACE_TREE,    /* the .md files below a directory */
-	PLACE_FLAT,    /* the .md files in a directory */
-	PLACE_FOLDERS, /* PATH/NAME/LEAF of the kind */
-	PLACE_FILE,    /* one .md file */
-	PLACE_OWN,     /* read by the kind: compiled in, or JSON */
-	PLACE_PROBLEM, /* unreadable: `problem` has the reason */
+	LOCATION_TREE,    /* the .md files below a directory */
+	LOCATION_FLAT,    /* the .md files in a directory */
+	LOCATION_FOLDERS, /* PATH/NAME/LEAF of the kind */
+	LOCATION_FILE,    /* one .md file */
+	LOCATION_OWN,     /* read by the kind: compiled in, or JSON */
+	LOCATION_PROBLEM, /* unreadable: `problem` has the reason */
 };
 
 struct catalog_location {
 	enum catalog_location_kind kind;
 	enum definition_source source;
-	unsigned group; /* for the kind's rule about who wins; definitions of one place have the same */
+	unsigned group; /* for the kind's rule about who wins; definitions of one location have the same */
 	const char *path;
 	const struct catalog_plugin *plugin; /* borrowed from the sources; NULL: not of one */
 	bool is_command;
 	const char *below;  /* of a project: from its root to the directory that has .claude; "" at the root */
 	const char *nested; /* that directory, of a nested one; NULL: not nested */
-	unsigned own;       /* of PLACE_OWN: which of the kind's readers */
-	bool in_memory;     /* of PLACE_OWN: path is not a file */
-	bool must_exist;    /* of PLACE_OWN: a file that is missing is a failure */
+	unsigned own;       /* of LOCATION_OWN: which of the kind's readers */
+	bool in_memory;     /* of LOCATION_OWN: path is not a file */
+	bool must_exist;    /* of LOCATION_OWN: a file that is missing is a failure */
 	struct catalog_problem problem;
 };
 
@@ -91,22 +89,20 @@ struct catalog_locations {
 	struct arena arena;
 };
 
-struct catalog_location *catalog_add_location(struct catalog_locations *places, enum catalog_location_kind kind,
+struct catalog_location *catalog_add_location(struct catalog_locations *locations, enum catalog_location_kind kind,
 					      enum definition_source source, const char *path); /* path is copied */
 /* Its paths, in one group: a file of several of them counts where it comes first. dirs: the kind of its directories. */
-void catalog_add_plugin(struct catalog_locations *places, const struct catalog_plugin *plugin,
+void catalog_add_plugin(struct catalog_locations *locations, const struct catalog_plugin *plugin,
 			enum catalog_location_kind dirs);
 /* Calls fn for each --add-dir, then from the repository's root down to cwd; root NULL: for cwd alone. below: the way from the
  * root. The user's own configuration is not a project, also when the home directory is a repository. */
-typedef void catalog_project_fn(struct catalog_locations *places, const char *claude_dir, const char *below);
-void catalog_each_project(struct catalog_locations *places, const struct catalog_sources *sources, const char *root,
+typedef void catalog_project_fn(struct catalog_locations *locations, const char *claude_dir, const char *below);
+void catalog_each_project(struct catalog_locations *locations, const struct catalog_sources *sources, const char *root,
 			  catalog_project_fn *fn);
-
-/* Kinds. */
 
 /* What one path gave, kept until the file changes */
 struct catalog_file {
-	enum catalog_location_kind kind; /* of the place that it was first found in */
+	enum catalog_location_kind kind; /* of the location that it was first found in */
 	enum definition_source source;
 	char *path;
 	struct read_stamp stamp;
@@ -115,7 +111,7 @@ struct catalog_file {
 	void *state; /* the kind's own */
 	char *error; /* why it cannot be read; NULL: it can */
 	unsigned error_line;
-	char *below, *nested; /* of its place */
+	char *below, *nested; /* of its location */
 	unsigned group;       /* the same */
 	uint64_t seen;        /* number of the scan that found it last */
 };
@@ -125,15 +121,15 @@ struct catalog_entry;
 
 /* A row for each kind. NULL where a callback has nothing to do. */
 struct catalog_kind {
-	const char *leaf;                                       /* of PLACE_FOLDERS */
+	const char *leaf;                                       /* of LOCATION_FOLDERS */
 	const char *reserved;                                   /* a folder that is left out; NULL: none */
 	size_t largest;                                         /* bytes of a file */
 	enum { ONE_NAME, ONE_INODE_IN_PLUGIN, ONE_INODE } once; /* whether links to one file count once */
-	void (*find_places)(struct catalog_locations *places, const struct catalog_sources *sources);
+	void (*find_locations)(struct catalog_locations *locations, const struct catalog_sources *sources);
 	/* One Markdown file. Returns a reference, or NULL with the reason in err. */
-	struct definition *(*parse)(const struct catalog_location *place, const struct tree_file *file, struct str text,
-				    struct err *err);
-	void (*read_own)(struct catalog *c, struct catalog_file *file, const struct catalog_location *place);
+	struct definition *(*parse)(const struct catalog_location *location, const struct tree_file *file,
+				    struct str text, struct err *err);
+	void (*read_own)(struct catalog *c, struct catalog_file *file, const struct catalog_location *location);
 	void (*release_state)(void *state);
 	/* Called before the view is made and after it is gone; `rules` of the catalog is theirs. */
 	void (*open_rules)(struct catalog *c);
@@ -161,8 +157,6 @@ static inline void catalog_file_fail(struct catalog_file *f, unsigned line, cons
 	f->error_line = line;
 }
 
-/* The catalog. */
-
 struct agent_definition;
 struct skill;
 
@@ -174,7 +168,7 @@ struct catalog_entry {
 	};
 	const char *name;                      /* how it is called */
 	const char *nested;                    /* of skills: for agents that work below this directory; NULL: for all */
-	unsigned place;                        /* group of its place */
+	unsigned group;                        /* of its location */
 	const struct catalog_entry *hidden_by; /* the active one of its name; NULL: this one is active */
 };
 
@@ -206,14 +200,14 @@ struct catalog {
 	struct catalog_file **order; /* found by this scan, in order of priority */
 	size_t order_count, order_cap;
 	uint64_t number;                   /* of the scan */
-	const struct catalog_location *at; /* the place that is being scanned */
+	const struct catalog_location *at; /* the location that is being scanned */
 	struct map inodes;                 /* of this scan: see `once` */
 	struct buf text;                   /* of the file that is being read */
 	bool changed;
 	uint64_t refreshed_turn; /* of the loop, when catalog_refresh_once() looked last; 0: never */
 };
 
-/* Copies the sources. -ERR_USAGE if a place of the command line (PLACE_OWN, SOURCE_FLAG) cannot be read. Another one, or one that
+/* Copies the sources. -ERR_USAGE if a location of the command line (LOCATION_OWN, SOURCE_FLAG) cannot be read. Another one, or one that
  * cannot be read any more, is among the failures; its previous definitions still apply. */
 int catalog_new(const struct catalog_kind *kind, const struct catalog_sources *sources, struct catalog **ret_catalog,
 		struct err *err);

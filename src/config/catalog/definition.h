@@ -56,8 +56,6 @@ void *definition_new(size_t size, enum definition_source source, const char *fil
 void definition_unref(struct definition *d);                                        /* NULL is allowed */
 const char *definition_first_error(const struct definition *d, unsigned *ret_line); /* NULL: there is none */
 
-/* Reading. */
-
 struct definition_reader {
 	struct definition *d;
 	const struct definition_format *format;
@@ -111,8 +109,6 @@ static inline const char *definition_text(struct definition_reader *r, const str
 
 /* The index of the value in a list of words that ends with NULL, any case; -1: not in the list. */
 int definition_word(struct definition_reader *r, const struct json *value, const char *const *words);
-
-/* Lists of names. */
 
 /* Of tools or skills, as written, in order, without doubles: a text with commas or blanks between them, a list, JSON in a
  * text, a map of booleans. Parentheses hold together: `Bash(git add *), Read` is two names. */

@@ -319,19 +319,19 @@ static struct str without_fence(struct str body)
 
 static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 {
-	struct source_pos place = { .body = fm_trim(text) };
+	struct source_pos pos = { .body = fm_trim(text) };
 	struct cursor c = { text, 1 };
 	bool fenced;
 	size_t indent;
 
 	if (!find_open(&c, &fenced, &indent))
-		return place;
+		return pos;
 	const char *from = c.rest.p ? c.rest.p : text.p + text.n;
 	struct cursor after = c;
 	const char *end = find_close(&after, indent, r->known);
-	place.found = true;
-	place.line = c.line;
-	place.closed = end != NULL;
+	pos.found = true;
+	pos.line = c.line;
+	pos.closed = end != NULL;
 	if (!end) {
 		after = c;
 		end = find_run(&after, indent, r->known);
@@ -348,19 +348,19 @@ static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 		if (own < line.n && line.p[own] != '#')
 			break;
 	}
-	place.text = text_dedented(r->arena, head, own);
-	place.body = after.rest.p ? fm_trim(after.rest) : STR("");
-	place.body_line = after.line;
-	for (const char *p = after.rest.p; p && p < place.body.p; p++)
-		place.body_line += *p == '\n';
+	pos.text = text_dedented(r->arena, head, own);
+	pos.body = after.rest.p ? fm_trim(after.rest) : STR("");
+	pos.body_line = after.line;
+	for (const char *p = after.rest.p; p && p < pos.body.p; p++)
+		pos.body_line += *p == '\n';
 	if (indent && after.rest.p)
-		place.body = fm_trim(text_dedented(r->arena, after.rest, indent));
+		pos.body = fm_trim(text_dedented(r->arena, after.rest, indent));
 	if (fenced)
-		place.body = without_fence(place.body);
+		pos.body = without_fence(pos.body);
 	if (c.line > 2 || indent)
 		diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c.line - 1,
 				"the frontmatter does not begin in the first line and column");
-	return place;
+	return pos;
 }
 
 /* Restrictions must have become fields however the text was read: a quote that swallows the line of `tools` can
@@ -386,19 +386,19 @@ static void find_lost(struct frontmatter *fm, struct fm_reader *r, struct str te
 	}
 }
 
-static void read_fields(struct frontmatter *fm, struct fm_reader *r, const struct source_pos *place)
+static void read_fields(struct frontmatter *fm, struct fm_reader *r, const struct source_pos *pos)
 {
 	struct fm_problem why;
 
-	if (place->text.n > FRONTMATTER_LIMIT_BYTES) {
-		diagnostics_add(r->diagnostics, DIAGNOSTIC_ERROR, place->line, "the frontmatter is longer than %d KB",
+	if (pos->text.n > FRONTMATTER_LIMIT_BYTES) {
+		diagnostics_add(r->diagnostics, DIAGNOSTIC_ERROR, pos->line, "the frontmatter is longer than %d KB",
 				FRONTMATTER_LIMIT_BYTES >> 10);
 		return;
 	}
-	if (fm_yaml(r, place->text, place->line, &why))
+	if (fm_yaml(r, pos->text, pos->line, &why))
 		return;
 	/* A mapping in braces has no lines that recovery could use. */
-	struct str rest = place->text, line = { 0 };
+	struct str rest = pos->text, line = { 0 };
 	while (rest.p && (!line.n || line.p[0] == '#'))
 		line = str_trim(str_cut(&rest, '\n'));
 	if (line.n && line.p[0] == '{') {
@@ -408,22 +408,22 @@ static void read_fields(struct frontmatter *fm, struct fm_reader *r, const struc
 	}
 	fm->recovered = true;
 	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, why.line, "not YAML (%s); read line by line", why.what);
-	fm_recover(r, place->text, place->line);
+	fm_recover(r, pos->text, pos->line);
 }
 
 void frontmatter_read(struct frontmatter *ret, struct arena *arena, struct str bytes,
 		      const struct definition_field *fields, struct diagnostics *diagnostics)
 {
 	struct fm_reader r = { .arena = arena, .known = fields, .diagnostics = diagnostics };
-	struct source_pos place = find_frontmatter(&r, decode_text(arena, bytes, diagnostics));
+	struct source_pos pos = find_frontmatter(&r, decode_text(arena, bytes, diagnostics));
 
-	*ret = (struct frontmatter){ .found = place.found, .body = place.body };
-	if (!place.found)
+	*ret = (struct frontmatter){ .found = pos.found, .body = pos.body };
+	if (!pos.found)
 		return;
-	read_fields(ret, &r, &place);
-	find_lost(ret, &r, place.text, place.line);
-	if (!place.closed)
-		find_lost(ret, &r, place.body, place.body_line);
+	read_fields(ret, &r, &pos);
+	find_lost(ret, &r, pos.text, pos.line);
+	if (!pos.closed)
+		find_lost(ret, &r, pos.body, pos.body_line);
 	ret->fields = r.fields;
 	ret->field_count = r.count;
 	buf_release(&r.json);

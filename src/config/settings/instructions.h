@@ -49,8 +49,6 @@ void instructions_collect(struct buf *out, struct buf *notes, const struct instr
 /* The same for a file below cwd that an agent works on, of which instructions_collect() has filled spec->rules. */
 void instructions_for_path(struct buf *out, struct buf *notes, const struct instructions_spec *spec, const char *path);
 
-/* The text of one file. */
-
 /* Without HTML comments that stand on lines of their own outside code; trimmed. */
 void instruction_clean(struct buf *out, struct str body);
 typedef void instruction_import_fn(void *data, struct str target, const char *from, unsigned hops);

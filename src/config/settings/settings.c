@@ -4,9 +4,9 @@
 #include <time.h>
 #include "config/settings/settings_int.h"
 
-static bool is_inline(const struct settings_path *place)
+static bool is_inline(const struct settings_path *entry)
 {
-	return (place->layer == LAYER_FLAG || place->layer == LAYER_MANAGED) && place->path[0] == '{';
+	return (entry->layer == LAYER_FLAG || entry->layer == LAYER_MANAGED) && entry->path[0] == '{';
 }
 
 struct settings *settings_ref(struct settings *s)
@@ -39,25 +39,25 @@ const struct settings_spec *settings_source(const struct settings *s)
 }
 
 /* Input of the command line must be readable. Any other file that is not is left out, and agents do not run. */
-static int read_file(struct settings *s, struct layer_file *f, const struct settings_path *place, struct err *err)
+static int read_file(struct settings *s, struct layer_file *f, const struct settings_path *entry, struct err *err)
 {
 	struct err why = { 0 };
 	struct stat st = { 0 };
 
-	f->layer = place->layer;
-	if (!is_inline(place))
-		(void)stat(place->path, &st); /* before it is read, so that a change in between shows */
+	f->layer = entry->layer;
+	if (!is_inline(entry))
+		(void)stat(entry->path, &st); /* before it is read, so that a change in between shows */
 	f->stamp = read_stamp_of(&st);
-	if (is_inline(place))
-		return settings_file_parse(&f->file, place->layer == LAYER_FLAG ? "--settings" : "--managed-settings",
-					   str_from(place->path), err);
-	int status = settings_file_read(&f->file, place->path, &why);
-	if (status == 0 && place->layer == LAYER_FLAG && !f->file.root)
-		return err_set(err, ERR_USAGE, "Settings file not found: %s", place->path);
-	if (status < 0 && place->layer == LAYER_FLAG)
+	if (is_inline(entry))
+		return settings_file_parse(&f->file, entry->layer == LAYER_FLAG ? "--settings" : "--managed-settings",
+					   str_from(entry->path), err);
+	int status = settings_file_read(&f->file, entry->path, &why);
+	if (status == 0 && entry->layer == LAYER_FLAG && !f->file.root)
+		return err_set(err, ERR_USAGE, "Settings file not found: %s", entry->path);
+	if (status < 0 && entry->layer == LAYER_FLAG)
 		return err_set(err, ERR_USAGE, "%s", why.text);
 	if (status < 0) {
-		f->file.path = xstrdup(place->path);
+		f->file.path = xstrdup(entry->path);
 		settings_refuse_file(s, f, &why);
 	}
 	return 0;
@@ -65,15 +65,15 @@ static int read_file(struct settings *s, struct layer_file *f, const struct sett
 
 static int read_all_files(struct settings *s, struct err *err)
 {
-	struct settings_paths places = { .arena = &s->arena };
-	int status = settings_paths_find(&places, &s->spec, err);
+	struct settings_paths paths = { .arena = &s->arena };
+	int status = settings_paths_find(&paths, &s->spec, err);
 
 	if (status < 0)
 		return status;
-	s->files = xcalloc(places.count + 1, sizeof *s->files);
-	for (size_t i = 0; i < places.count; i++) {
+	s->files = xcalloc(paths.count + 1, sizeof *s->files);
+	for (size_t i = 0; i < paths.count; i++) {
 		struct layer_file *f = &s->files[s->file_count++];
-		status = read_file(s, f, &places.list[i], err);
+		status = read_file(s, f, &paths.list[i], err);
 		if (status < 0)
 			return status;
 		/* A file that is not there says nothing: git's index, which can be large, is not read for it. */
@@ -113,19 +113,19 @@ int settings_load(const struct settings_spec *spec, struct settings **ret_settin
 bool settings_stale(const struct settings *s)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
-	struct settings_paths places = { .arena = &scratch };
+	struct settings_paths paths = { .arena = &scratch };
 
-	if (settings_paths_find(&places, &s->spec, NULL) < 0 || places.count != s->file_count)
+	if (settings_paths_find(&paths, &s->spec, NULL) < 0 || paths.count != s->file_count)
 		return true;
-	for (size_t i = 0; i < places.count; i++) {
-		const struct settings_path *place = &places.list[i];
+	for (size_t i = 0; i < paths.count; i++) {
+		const struct settings_path *entry = &paths.list[i];
 		const struct layer_file *f = &s->files[i];
 		struct stat now = { 0 };
 
-		if (!is_inline(place))
-			(void)stat(place->path, &now);
-		/* JSON on the command line cannot change, and its file has another name than its place. */
-		if ((!is_inline(place) && strcmp(f->file.path, place->path) != 0) || f->layer != place->layer ||
+		if (!is_inline(entry))
+			(void)stat(entry->path, &now);
+		/* JSON on the command line cannot change, and its file has another name than its entry. */
+		if ((!is_inline(entry) && strcmp(f->file.path, entry->path) != 0) || f->layer != entry->layer ||
 		    !read_stamp_holds(&f->stamp, &now))
 			return true;
 	}

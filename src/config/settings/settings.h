@@ -8,7 +8,7 @@
  *     settings_each(s, "permissions.deny", add_rule, data);              (every rule with the file it stands in)
  *     settings_unref(s);
  *
- * File locations and their priority: settings_path.h. Known keys and how layers are merged: settings_key.h. A path
+ * File locations and their priority: settings_file.h. Known keys and how layers are merged: settings_key.h. A path
  * names members from the top, "worktree.baseRef"; below a map with user-chosen names, the rest of the path may be one
  * name ("enabledPlugins.tool@my.place"). Values are borrowed from the snapshot.
  *
@@ -54,8 +54,6 @@ typedef void settings_change_fn(void *data, enum settings_layer layer, const cha
 /* Every file that was changed, added or removed in `to`; lowest layer first, removed files last. */
 void settings_each_change(const struct settings *from, const struct settings *to, settings_change_fn *fn, void *data);
 
-/* Values. */
-
 /* The merged value; NULL: not set. The origin is the highest file that sets it (ret_origin may be NULL). */
 const struct json *settings_get(const struct settings *s, const char *path, struct settings_origin *ret_origin);
 bool settings_bool(const struct settings *s, const char *path, bool fallback);
@@ -76,8 +74,6 @@ struct settings_item {
 typedef void settings_item_fn(void *data, const struct settings_item *item);
 /* From every file in use, lowest layer first, without merging or removal of duplicates. */
 void settings_each(const struct settings *s, const char *path, settings_item_fn *fn, void *data);
-
-/* Environment. */
 
 /* Which variables apply: the project's are not the user's own. */
 enum env_trust {
@@ -104,8 +100,6 @@ bool env_is_model_key(struct str name); /* commands and servers do not get it */
 /* Variables that usually hold a credential: ANTHROPIC_API_KEY, GITHUB_TOKEN, DB_PASSWORD, also in lower case. */
 bool env_is_secret(struct str name);
 bool env_holds_secret(struct str name, const char *value); /* by its name or its value; value may be NULL */
-
-/* For people. */
 
 /* A value that was read and has no effect */
 enum settings_note_kind {

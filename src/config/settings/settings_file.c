@@ -102,7 +102,7 @@ unsigned settings_line(const struct settings_file *f, const struct json *value)
 	return cursor.line;
 }
 
-/* The list of places. */
+/* The list of paths. */
 
 static const char *const layer_names[LAYER_COUNT] = {
 	[LAYER_USER] = "user", [LAYER_PROJECT] = "project", [LAYER_LOCAL] = "local",

@@ -88,6 +88,6 @@ struct settings_paths {
 };
 
 /* The files need not exist. A managed directory that cannot be listed is an error: its restrictions are unknown. */
-int settings_paths_find(struct settings_paths *places, const struct settings_spec *spec, struct err *err);
+int settings_paths_find(struct settings_paths *paths, const struct settings_spec *spec, struct err *err);
 /* The file that stores local settings: the last local entry of the list. In the arena. */
 char *settings_local_path(struct arena *a, const struct settings_spec *spec);

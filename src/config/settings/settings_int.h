@@ -28,7 +28,7 @@ struct settings {
 	unsigned refs;
 	struct arena arena;
 	struct settings_spec spec;
-	struct layer_file *files; /* one for each place, lowest first */
+	struct layer_file *files; /* one for each path, lowest first */
 	size_t file_count;
 	struct settings_note *notes;
 	size_t note_count, note_cap;
@@ -70,11 +70,11 @@ const char *settings_ignored(const struct settings *s, const struct setting_key 
 size_t settings_winner(const struct setting_key *key, bool whole, const struct settings_part *parts, size_t count,
 		       size_t *ret_first);
 
-/* Whether the file was written by the user, not by the author of the project. */
 static inline bool settings_is_projects(enum settings_layer layer)
 {
 	return layer == LAYER_PROJECT || layer == LAYER_LOCAL;
 }
+/* Whether the file was written by the user, not by the author of the project. */
 bool settings_is_own(enum settings_layer layer, const char *file, const char *config_dir);
 
 /* settings_env.c */

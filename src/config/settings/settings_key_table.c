@@ -152,7 +152,7 @@ const struct setting_key setting_table[] = {
 	{ "provider", SETTING_TEXT, .flags = SETTING_AT_START, .fallback = "\"anthropic\"",
 	  .summary = "the provider of models that name none" },
 	{ "providers", SETTING_MAP, .flags = SETTING_WHOLE_MEMBERS | SETTING_AT_START | SETTING_OURS,
-	  .summary = "places of your own by name: address, wire, credential, models (docs/models.md)" },
+	  .summary = "providers of your own by name: address, wire, credential, models (docs/models.md)" },
 	{ "remoteControlAtStartup", SETTING_BOOL, .flags = SETTING_NO_EFFECT, .strictness = WORDS("true", "false"),
 	  .summary = "the session can be controlled remotely; false in any layer applies" },
 	{ "respectGitignore", SETTING_BOOL, .flags = SETTING_ANYONE, .fallback = "true",

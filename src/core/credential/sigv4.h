@@ -35,4 +35,3 @@ struct sigv4_request {
 
 /* The value of the Authorization header, in the arena. */
 const char *sigv4_sign(struct arena *a, const struct sigv4_request *r);
-/* Appends text with all but letters, digits, "-._~" and the characters of kept as %XX. */

@@ -45,7 +45,7 @@ enum segment_kind {
 			   recorded; sent only to servers that want it back */
 };
 
-/* The place and model that a block of thinking came from, as a number of two bytes */
+/* The provider and model that a block of thinking came from, as a number of two bytes */
 enum { ORIGIN_NONE, ORIGIN_UNKNOWN, ORIGIN_FIRST, ORIGIN_SEVERAL = UINT16_MAX };
 
 struct segment {
@@ -81,7 +81,7 @@ static inline struct str segment_json(const struct segment *s)
  * block. */
 struct segment *segment_from_json(const struct json *block);
 
-/* Thinking of the Messages API goes back to that place and model, and to no other, also if it is not signed. Ignores other blocks. */
+/* Thinking of the Messages API goes back to that provider and model, and to no other, also if it is not signed. Ignores other blocks. */
 void segment_set_origin(struct segment *s, uint16_t origin);
 
 /* Blocks of our own. Text is any bytes; invalid UTF-8 is repaired. */
@@ -112,7 +112,7 @@ struct head {
 	enum cache_marks marks;
 	struct str bytes;                               /* up to and including the bracket that opens the messages */
 	struct translation *translations[TRANSLATIONS]; /* owned; made at the first use by that API; NULL: none */
-	void *hash;                                     /* of signatures (http_endpoint.c); freed with it; NULL: none */
+	void *hash; /* of signatures (core/model/http_endpoint.c); freed with it; NULL: none */
 };
 
 /* Copies the bytes if they are new. Returns a reference. */

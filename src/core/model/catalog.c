@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * catalog.c - names of models: aliases, defaults, availableModels. */
 #include "core/model/catalog.h"
-#include "core/model/places.h"
+#include "core/model/providers.h"
 
 static const struct {
 	const char *alias, *variable, *id;
@@ -15,11 +15,11 @@ static const struct {
 	{ "opusplan", "ANTHROPIC_DEFAULT_SONNET_MODEL", "claude-sonnet-5-5" }, /* in plan mode: opus */
 };
 
-static int resolve_plain(struct arena *a, const struct places *at, const struct provider *p, const char *name,
+static int resolve_plain(struct arena *a, const struct providers *at, const struct provider *p, const char *name,
 			 const char **ret_id, struct err *err)
 {
 	struct str base = str_trim(str_from(name)), suffix = STR("[1m]");
-	const char *url = p->env.base_url ? places_env(at, p->env.base_url) : NULL;
+	const char *url = p->env.base_url ? providers_env(at, p->env.base_url) : NULL;
 	const struct json *own = json_get(p->own, "aliases");
 
 	/* All current models have the long window: the suffix is accepted and has no effect. */
@@ -28,14 +28,14 @@ static int resolve_plain(struct arena *a, const struct places *at, const struct 
 	if ((*ret_id = json_cstr(json_get_str(own, base), a)))
 		return 0;
 	if (json_get_str(json_get(p->own, "models"),
-			 base)) { /* a name of the place itself, even if it is an alias elsewhere */
+			 base)) { /* a name of the provider itself, even if it is an alias elsewhere */
 		*ret_id = arena_dup(a, base.p, base.n);
 		return 0;
 	}
 	for (size_t i = 0; i < COUNT_OF(aliases); i++) {
 		if (!str_is_nocase(base, aliases[i].alias))
 			continue;
-		const char *instead = places_env(at, aliases[i].variable);
+		const char *instead = providers_env(at, aliases[i].variable);
 		if (!instead && !p->has_aliases)
 			return err_set(err, ERR_USAGE,
 				       "the provider %s has no model '" STR_FMT "': name one of its own", p->name,
@@ -62,10 +62,11 @@ static int resolve_plain(struct arena *a, const struct places *at, const struct 
 	return 0;
 }
 
-int model_resolve_at(struct arena *a, const struct places *at, const char *name, const char **ret_id, struct err *err)
+int model_resolve_at(struct arena *a, const struct providers *at, const char *name, const char **ret_id,
+		     struct err *err)
 {
 	const char *plain;
-	const struct provider *named = place_of(at, name, &plain), *usual = at ? at->usual : NULL;
+	const struct provider *named = provider_of(at, name, &plain), *usual = at ? at->usual : NULL;
 
 	int status = resolve_plain(a, at, named ? named : usual ? usual : provider_table[0], plain, ret_id, err);
 
@@ -79,10 +80,10 @@ int model_resolve(struct arena *a, const char *name, const char **ret_id, struct
 	return model_resolve_at(a, NULL, name, ret_id, err);
 }
 
-const char *model_in_plan_mode(struct arena *a, const struct places *at, const char *name)
+const char *model_in_plan_mode(struct arena *a, const struct providers *at, const char *name)
 {
 	const char *plain;
-	const struct provider *named = place_of(at, name, &plain);
+	const struct provider *named = provider_of(at, name, &plain);
 	struct str base = str_trim(str_from(plain)), suffix = STR("[1m]");
 
 	if (str_ends(base, suffix))
@@ -92,18 +93,18 @@ const char *model_in_plan_mode(struct arena *a, const struct places *at, const c
 	return named ? arena_printf(a, "%s/opus", named->name) : "opus";
 }
 
-const char *model_default(const struct places *at)
+const char *model_default(const struct providers *at)
 {
-	const char *name = places_env(at, "ANTHROPIC_MODEL");
+	const char *name = providers_env(at, "ANTHROPIC_MODEL");
 
 	return name ? name : "default";
 }
 
-int model_default_at(const struct places *at, const char *configured, const char **ret_name, struct err *err)
+int model_default_at(const struct providers *at, const char *configured, const char **ret_name, struct err *err)
 {
 	const struct provider *p = at->usual;
 	const char *variable = p->has_aliases ? "ANTHROPIC_MODEL" : p->env.model;
-	const char *name = variable ? places_env(at, variable) : NULL;
+	const char *name = variable ? providers_env(at, variable) : NULL;
 
 	if (!name)
 		name = configured;
@@ -116,7 +117,7 @@ int model_default_at(const struct places *at, const char *configured, const char
 	return 0;
 }
 
-int model_resolve_allowed(struct arena *a, const struct json *list, const struct places *at, const char *name,
+int model_resolve_allowed(struct arena *a, const struct json *list, const struct providers *at, const char *name,
 			  const char **ret_id, struct err *err)
 {
 	const char *id, *newest = NULL;

@@ -4,7 +4,7 @@
 #include "lib/json/json.h"
 #include "core/message/message.h"
 
-struct places;
+struct providers;
 
 /* USD per million tokens */
 struct model_price {
@@ -20,8 +20,8 @@ struct model_info {
 	struct {
 		int64_t above; /* tokens of prompt; 0: there is no such tier */
 		struct model_price price;
-	} tiers[MOST_TIERS]; /* the last one whose bound is passed applies to the whole request */
-	const char *place;   /* of a row that describes one place only; NULL: any */
+	} tiers[MOST_TIERS];  /* the last one whose bound is passed applies to the whole request */
+	const char *provider; /* of a row that describes one provider only; NULL: any */
 	const char *
 		price_source; /* "built in", "catalog", "settings", "local"; NULL: the price is unknown and counts as 0 */
 	const char *window_source;      /* also "asked", "learned", "variable"; NULL: the window is assumed */
@@ -33,30 +33,31 @@ struct model_info {
  * also with a provider prefix ("anthropic/sonnet"). A word that is neither (no dash, dot, slash, colon or digit) is
  * -ERR_USAGE with the list of aliases. */
 int model_resolve(struct arena *a, const char *name, const char **ret_id, struct err *err);
-/* The same at places of a runtime (NULL: the built-in ones). A place without aliases accepts any name except an alias that neither it
+/* The same at providers of a runtime (NULL: the built-in ones). A provider without aliases accepts any name except an alias that neither it
  * nor a variable defines. */
-int model_resolve_at(struct arena *a, const struct places *at, const char *name, const char **ret_id, struct err *err);
+int model_resolve_at(struct arena *a, const struct providers *at, const char *name, const char **ret_id,
+		     struct err *err);
 /* The same for the models that the setting availableModels allows; a family ("sonnet") whose newest model is not allowed becomes its
  * newest allowed one. -ERR_USAGE: not allowed. list: NULL or not an array allows every model. An entry allows every
  * model whose id contains it: "sonnet" all of that family, "claude-sonnet-5" all of that generation. */
-int model_resolve_allowed(struct arena *a, const struct json *list, const struct places *at, const char *name,
+int model_resolve_allowed(struct arena *a, const struct json *list, const struct providers *at, const char *name,
 			  const char **ret_id, struct err *err);
 /* The name of the model that answers in plan mode in place of this one: "opus" for "opusplan". NULL: the same one. */
-const char *model_in_plan_mode(struct arena *a, const struct places *at, const char *name);
-const char *model_default(const struct places *at); /* the default model: ANTHROPIC_MODEL, or the alias "default" */
-/* The same for the usual place; its variable has priority over configured, which may be NULL. -ERR_USAGE: it has no
+const char *model_in_plan_mode(struct arena *a, const struct providers *at, const char *name);
+const char *model_default(const struct providers *at); /* the default model: ANTHROPIC_MODEL, or the alias "default" */
+/* The same for the usual provider; its variable has priority over configured, which may be NULL. -ERR_USAGE: it has no
  * default. */
-int model_default_at(const struct places *at, const char *configured, const char **ret_name, struct err *err);
+int model_default_at(const struct providers *at, const char *configured, const char **ret_name, struct err *err);
 /* What is known of a model: of the settings, asked of the server or learned, of the catalog, built in. Finds also the names that clouds
  * and gateways give: us.anthropic.NAME-v1:0, NAME@DATE, anthropic/NAME:free. at: NULL for the built-in facts. */
-struct model_info model_find(const struct places *at, const char *id);
-double model_cost_usd(const struct places *at, const char *id, const struct usage *u); /* of one request */
+struct model_info model_find(const struct providers *at, const char *id);
+double model_cost_usd(const struct providers *at, const char *id, const struct usage *u); /* of one request */
 /* The default thinking of a model: "adaptive", a number of tokens, or NULL for none and for unknown models. */
-const char *model_thinking(const struct places *at, const char *id);
-/* False: the settings of its place, or the variable of its capabilities, leave this effort out. */
-bool model_takes_effort(const struct places *at, const char *id, const char *effort);
-bool model_has_price(const struct places *at, const char *id); /* false: the price is unknown and counts as 0 */
-const struct model_info *model_rows(size_t *ret_count);        /* the built-in ones */
+const char *model_thinking(const struct providers *at, const char *id);
+/* False: the settings of its provider, or the variable of its capabilities, leave this effort out. */
+bool model_takes_effort(const struct providers *at, const char *id, const char *effort);
+bool model_has_price(const struct providers *at, const char *id); /* false: the price is unknown and counts as 0 */
+const struct model_info *model_rows(size_t *ret_count);           /* the built-in ones */
 
 /* The catalog that was installed (catalog_file.c): facts of models in a file that its maker has signed. */
 enum { LARGEST_CATALOG = 8 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * catalog_file.c - a catalog of models as a file: {"catalog": {PLACE: {"models": {ID: {"cost", "limit"}}}}, "signature": BASE64}. The
+ * catalog_file.c - a catalog of models as a file: {"catalog": {PROVIDER: {"models": {ID: {"cost", "limit"}}}}, "signature": BASE64}. The
  * signature is Ed25519, over the bytes of the catalog as they stand in the file. */
 #include "core/model/catalog.h"
 #include <openssl/evp.h>
@@ -58,7 +58,7 @@ static const struct json *unknown_member(const struct json *object, const char *
 	return NULL;
 }
 
-static int read_model(struct arena *a, const char *place, const struct json *key, const struct json *value,
+static int read_model(struct arena *a, const char *provider, const struct json *key, const struct json *value,
 		      struct model_info *ret, struct err *err)
 {
 	static const char *const members[] = { "cost", "limit", "modalities", "tool_call", "interleaved", NULL };
@@ -76,7 +76,7 @@ static int read_model(struct arena *a, const char *place, const struct json *key
 		why = "it has a member that is not known";
 	else if (!id || !id[0] || !json_is(value, JSON_OBJECT))
 		why = "it is not an object with a name";
-	*ret = (struct model_info){ .id = id, .place = place };
+	*ret = (struct model_info){ .id = id, .provider = provider };
 	if (cost && !read_price(cost, &ret->price))
 		why = "a price is not between 0 and 1000 USD per million tokens";
 	for (const struct json *t = json_first(tiers); t && !why; t = json_next(tiers, t), before = above, count++) {
@@ -106,7 +106,7 @@ static int read_model(struct arena *a, const char *place, const struct json *key
 	if (json_str_is(field, "reasoning_content")) /* reasoning_details go back by themselves */
 		ret->reasoning_field = "reasoning_content";
 	if (why)
-		return err_set(err, ERR_PARSE, "%s/%s: %s", place, id ? id : "?", why);
+		return err_set(err, ERR_PARSE, "%s/%s: %s", provider, id ? id : "?", why);
 	ret->context = (int64_t)context;
 	ret->max_output = (int64_t)output;
 	ret->price_source = cost ? "catalog" : NULL;
@@ -143,11 +143,11 @@ int catalog_read(struct arena *a, struct str bytes, const char *const *keys, con
 	struct model_info *rows = arena_calloc(a, (most + 1) * sizeof *rows);
 	for (struct json_member p = json_members(catalog); p.key; p = json_member_next(catalog, p)) {
 		const struct json *models = json_get(p.value, "models");
-		const char *place = json_cstr(p.key, a);
+		const char *provider = json_cstr(p.key, a);
 		if (!json_is(models, JSON_OBJECT) || unknown_member(p.value, members))
-			return err_set(err, ERR_PARSE, "%s: {\"models\": {...}} was expected", place);
+			return err_set(err, ERR_PARSE, "%s: {\"models\": {...}} was expected", provider);
 		for (struct json_member m = json_members(models); m.key; m = json_member_next(models, m))
-			if (read_model(a, place, m.key, m.value, &rows[count++], err) < 0)
+			if (read_model(a, provider, m.key, m.value, &rows[count++], err) < 0)
 				return -(int)err->kind;
 	}
 	*ret_rows = rows;

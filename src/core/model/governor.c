@@ -172,7 +172,7 @@ void governor_leave(struct governor_slot *slot, enum governor_outcome outcome, i
 
 enum { FIRST_GUESS_TOKENS = 500 }; /* length of an answer before there was one */
 
-bool budget_reserve(struct budget *b, const struct places *at, const char *model, int64_t input_tokens,
+bool budget_reserve(struct budget *b, const struct providers *at, const char *model, int64_t input_tokens,
 		    struct budget_share *ret_share)
 {
 	struct usage guess = { .input = input_tokens,

@@ -13,7 +13,7 @@
 #include "lib/io/loop.h"
 #include "core/message/message.h"
 
-struct places;
+struct providers;
 
 struct governor_slot {
 	void (*on_granted)(struct governor_slot *slot); /* from the loop: record and kick */
@@ -75,7 +75,7 @@ struct budget_share {
 };
 
 /* False: a limit would be exceeded, nothing is reserved. Always succeeds without a limit. */
-bool budget_reserve(struct budget *b, const struct places *at, const char *model, int64_t input_tokens,
+bool budget_reserve(struct budget *b, const struct providers *at, const char *model, int64_t input_tokens,
 		    struct budget_share *ret_share);
 void budget_return(struct budget_share *share); /* also when empty */
 void budget_spend(struct budget *b, double usd, const struct usage *usage);

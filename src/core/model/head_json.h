@@ -7,7 +7,7 @@
 #include "core/message/message.h"
 
 struct head_spec {
-	const char *model; /* as it is sent: without its place */
+	const char *model; /* as it is sent: without its provider */
 	int64_t max_tokens;
 	struct str system;        /* may be empty */
 	const char *const *tools; /* definitions, JSON; NULL-terminated */

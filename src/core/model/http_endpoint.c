@@ -83,10 +83,10 @@ int http_endpoint_open(const struct provider *provider, const struct endpoint_op
 	p->region = at->region ? arena_strdup(&p->arena, at->region) : NULL;
 	p->prefix = at->prefix ? arena_strdup(&p->arena, at->prefix) : NULL;
 	p->project = at->project ? arena_strdup(&p->arena, at->project) : NULL;
-	const struct places *env = &(struct places){ .variables = o->variables };
-	if (o->betas && o->betas[0] && !places_env_is_on(env, "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS"))
+	const struct providers *env = &(struct providers){ .variables = o->variables };
+	if (o->betas && o->betas[0] && !providers_env_is_on(env, "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS"))
 		p->betas = arena_strdup(&p->arena, o->betas);
-	p->any_type = places_env_is_on(env, "CLAUDE_CODE_DISABLE_BEDROCK_CONTENT_TYPE_GUARD");
+	p->any_type = providers_env_is_on(env, "CLAUDE_CODE_DISABLE_BEDROCK_CONTENT_TYPE_GUARD");
 	p->has_key = at->credential != NULL;
 	p->quirks = at->quirks | (provider->wire->quirks_at ? provider->wire->quirks_at(at->base) : 0);
 	p->endpoint.most = at->most;
@@ -146,21 +146,21 @@ void http_endpoint_close(struct endpoint *e)
 static void note_abilities(const struct http_endpoint *p, const char *model, struct model_quirks *quirks)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct provider *place = p->endpoint.provider;
+	const struct provider *provider = p->endpoint.provider;
 
 	if (!p->endpoint.of)
 		return;
-	struct model_info m = model_find(&p->endpoint.of->places, arena_printf(&a, "%s/%s", place->name, model));
+	struct model_info m = model_find(&p->endpoint.of->providers, arena_printf(&a, "%s/%s", provider->name, model));
 	const char *const names[] = { m.images < 0 ? "noImages" : "", m.pdf < 0 ? "noDocuments" : "",
 				      !m.reasoning_field                        ? ""
 				      : !strcmp(m.reasoning_field, "reasoning") ? "echoReasoning"
 										: "echo" };
-	for (const struct wire_quirk *q = place->wire->quirks; q && q->name; q++)
+	for (const struct wire_quirk *q = provider->wire->quirks; q && q->name; q++)
 		for (size_t i = 0; i < COUNT_OF(names); i++)
 			quirks->bits |= strcmp(q->name, names[i]) ? 0 : q->bit;
 	if (m.tools < 0)
-		quirks->no_tools =
-			json_is(place_model(place, model, "tools"), JSON_FALSE) ? "by the settings" : "by the catalog";
+		quirks->no_tools = json_is(provider_model(provider, model, "tools"), JSON_FALSE) ? "by the settings"
+												 : "by the catalog";
 }
 
 struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *model)
@@ -174,7 +174,7 @@ struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *m
 			p->endpoint.provider->wire->model_at(p, model, known);
 		note_abilities(p, model, known);
 		if (p->endpoint.provider->own)
-			place_own_quirks(p->endpoint.provider, model, known);
+			provider_own_quirks(p->endpoint.provider, model, known);
 		(void)map_set(&p->learned, str_from(arena_strdup(&p->arena, model)), known);
 	}
 	return known;
@@ -282,30 +282,30 @@ static const char *proxy_of(const char *url)
 static void explain_failure(struct model_call *call)
 {
 	const struct http_endpoint *p = CONTAINER_OF(call->endpoint, struct http_endpoint, endpoint);
-	const struct provider *place = call->endpoint->provider;
-	const char *token = place->env.auth_token, *proxy = proxy_of(p->base), *variable = place->env.base_url;
+	const struct provider *provider = call->endpoint->provider;
+	const char *token = provider->env.auth_token, *proxy = proxy_of(p->base), *variable = provider->env.base_url;
 	struct failure *f = &call->failure;
 	size_t n;
 
-	if (f->kind == FAIL_STATUS && place->wire->explain)
-		place->wire->explain(call);
+	if (f->kind == FAIL_STATUS && provider->wire->explain)
+		provider->wire->explain(call);
 	n = strlen(f->text);
 	char *end = f->text + n;
 	size_t room = sizeof f->text - n;
 	bool has_token = token && variables_get(&p->variables, token);
 	bool missing = f->kind == FAIL_STATUS && (f->status == 404 || f->status == 405);
 	bool v1 = str_ends(str_from(p->base), STR("/v1")),
-	     usual = place->base && !place->own && !strcmp(p->base, place->base);
+	     usual = provider->base && !provider->own && !strcmp(p->base, provider->base);
 	bool names_model = strstr(f->text, "odel") || strstr(f->text, "eployment");
 	/* Nothing answered, or nothing that speaks the API */
 	if (f->kind == FAIL_CONNECT || (f->kind == FAIL_GARBAGE && !call->answer.started) ||
 	    (f->kind == FAIL_CUT && !call->status) || (missing && !v1 && strstr(f->text, "a web page")))
-		snprintf(end, room, " (%s%s%s at %s; its address is that of %s%s)", place->name,
+		snprintf(end, room, " (%s%s%s at %s; its address is that of %s%s)", provider->name,
 			 proxy ? " through the proxy of " : "", proxy ? proxy : "",
-			 p->base[0] ? p->shown : "its region", place->own ? "providers." : "",
-			 place->own ? place->name
-			 : variable ? variable
-				    : "the place");
+			 p->base[0] ? p->shown : "its region", provider->own ? "providers." : "",
+			 provider->own ? provider->name
+			 : variable    ? variable
+				       : "the provider");
 	else if (f->kind == FAIL_TLS && strstr(f->text, "wrong version"))
 		snprintf(end, room, " (no TLS is spoken at %s: is it http://?)", p->shown);
 	else if (f->kind == FAIL_TLS)
@@ -320,24 +320,24 @@ static void explain_failure(struct model_call *call)
 	else if (f->kind == FAIL_STATUS && f->status == 403 && p->project)
 		snprintf(end, room, " (its account needs the role Vertex AI User in the project %s)", p->project);
 	else if (f->kind == FAIL_STATUS && (f->status == 401 || f->bad_key) && p->has_key &&
-		 (has_token || place->env.api_key))
-		snprintf(end, room, " (the key is that of %s)", has_token ? token : place->env.api_key);
+		 (has_token || provider->env.api_key))
+		snprintf(end, room, " (the key is that of %s)", has_token ? token : provider->env.api_key);
 	else if (f->kind == FAIL_STATUS && f->status > 300 && f->status < 400)
 		snprintf(end, room, " (it redirects to %s: %s must name the final address)",
 			 call->error_type[0] ? call->error_type : "another address",
-			 place->own ? "baseUrl"
-			 : variable ? variable
-				    : "its address");
-	else if (missing && place->wire == &wire_messages && v1)
+			 provider->own ? "baseUrl"
+			 : variable    ? variable
+				       : "its address");
+	else if (missing && provider->wire == &wire_messages && v1)
 		snprintf(end, room, " (%s ends with /v1, which is added: leave it out)", p->shown);
-	else if (missing && place->wire == &wire_chat && !v1 && !usual && !names_model)
+	else if (missing && provider->wire == &wire_chat && !v1 && !usual && !names_model)
 		snprintf(end, room, " (%s: addresses of chat servers usually end with /v1)", p->shown);
-	else if (missing && place->wire == &wire_rawpredict)
+	else if (missing && provider->wire == &wire_rawpredict)
 		snprintf(end, room,
 			 " (has Model Garden enabled it for the project %s? CLOUD_ML_REGION names the region)",
 			 p->project);
-	else if (f->status == 404 && missing && (place->wire == &wire_chat || place->wire == &wire_messages))
-		snprintf(end, room, " (`cadre models list %s --ask` shows its models)", place->name);
+	else if (f->status == 404 && missing && (provider->wire == &wire_chat || provider->wire == &wire_messages))
+		snprintf(end, room, " (`cadre models list %s --ask` shows its models)", provider->name);
 }
 
 /* The first member of a head is its model (head_json.c). */
@@ -498,7 +498,7 @@ static void rewind_body(void *data)
 struct head_hash {
 	SHA256_CTX state;
 	size_t n;
-	char beginning[]; /* that the place puts in front of the head */
+	char beginning[]; /* that the provider puts in front of the head */
 };
 
 static void body_hash(struct http_call *c, char hex[SHA256_HEX + 1])

@@ -23,7 +23,7 @@ struct wire_quirk {
 /* How a request is written and an answer is read */
 struct wire {
 	const char *name;                        /* in settings: "chat" */
-	const char *path;                        /* behind the base of the place */
+	const char *path;                        /* behind the base of the provider */
 	const struct wire_quirk *quirks;         /* NULL-terminated; NULL: none */
 	unsigned (*quirks_at)(const char *base); /* of all models of a host that is known; may be NULL */
 	/* Of one model: adds to what is known, also the wire that it is better reached by; may be NULL */
@@ -44,11 +44,11 @@ struct wire {
 	void (*release)(struct http_call *c);     /* frees what begin made */
 };
 
-/* What is known of one model at one place */
+/* What is known of one model at one provider */
 struct model_quirks {
 	unsigned bits;               /* of wire.quirks */
 	int64_t limit;               /* most output tokens; 0: not known */
-	const struct wire *wire;     /* in place of that of the place; NULL: none */
+	const struct wire *wire;     /* in place of that of the provider; NULL: none */
 	bool no_responses;           /* it was sent to the Responses API, which the server does not have */
 	bool forgets;                /* it cannot read reasoning that it encrypted or signed before */
 	bool window_known;           /* the server said it, or the settings */
@@ -115,7 +115,7 @@ struct http_address {
 	const struct json *extra_body; /* in place of that of the variable; NULL: none */
 };
 
-/* For open of a place. extra_headers of the options are added. */
+/* For open of a provider. extra_headers of the options are added. */
 int http_endpoint_open(const struct provider *provider, const struct endpoint_options *o, const struct http_address *at,
 		       struct endpoint **ret_endpoint, struct err *err);
 void http_endpoint_close(struct endpoint *e);
@@ -131,8 +131,8 @@ int http_endpoint_check(const struct provider *p, const struct endpoint_options 
 void window_ask_start(struct http_endpoint *p, const char *model, struct model_quirks *quirks);
 int64_t window_of(const struct json *entry);     /* that an entry of a server's list names; 0: none */
 void window_ask_cancel(struct http_endpoint *p); /* runs the loop until it is over */
-/* For places of the settings (place_own.c, place_table.c) */
-void place_own_quirks(const struct provider *place, const char *model, struct model_quirks *ret);
+/* For providers of the settings (provider_own.c, provider_table.c) */
+void provider_own_quirks(const struct provider *provider, const char *model, struct model_quirks *ret);
 const char *bedrock_prefix(const struct endpoint_options *o,
 			   const char *region);                                 /* of inference profiles in a region */
 const char *bedrock_small_region(const struct variables *v, const char *model); /* NULL: it has none of its own */
@@ -141,6 +141,6 @@ const char *vertex_model_name(const struct http_endpoint *p, const char *model, 
 const char *vertex_region(const struct variables *v, const char *model);
 bool url_is_loopback(const char *url);
 int64_t refused_limit(struct str said); /* the most output tokens that a refusal names; 0: none */
-#define HTTP_PLACE                                                                                  \
+#define HTTP_PROVIDER                                                                               \
 	.close = http_endpoint_close, .start = http_endpoint_start, .cancel = http_endpoint_cancel, \
 	.pause = http_endpoint_pause

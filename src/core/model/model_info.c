@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * model_info.c - windows and prices of models. The longest prefix wins, so dated ids find their family. */
 #include "core/model/catalog.h"
-#include "core/model/places.h"
+#include "core/model/providers.h"
 
 enum { NO_WINDOW = 100000000 }; /* that a conversation never fills */
 
@@ -108,7 +108,7 @@ static const char *plain_name(const char *id, char *room, size_t size)
 	return room;
 }
 
-static void best_row(const struct model_info *list, size_t count, const char *place, const char *id,
+static void best_row(const struct model_info *list, size_t count, const char *provider, const char *id,
 		     const struct model_info **best)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -116,10 +116,10 @@ static void best_row(const struct model_info *list, size_t count, const char *pl
 		if (*m->id != *id) /* most: a turn asks three times */
 			continue;
 		size_t n = strlen(m->id), known = *best ? strlen((*best)->id) : 0;
-		if (strncmp(id, m->id, n) != 0 || (m->place && (!place || strcmp(place, m->place) != 0)))
+		if (strncmp(id, m->id, n) != 0 || (m->provider && (!provider || strcmp(provider, m->provider) != 0)))
 			continue;
-		/* A row of this place is better than one of any. */
-		if (n < known || (n == known && *best && !((m->place != NULL) > ((*best)->place != NULL))))
+		/* A row of this provider is better than one of any. */
+		if (n < known || (n == known && *best && !((m->provider != NULL) > ((*best)->provider != NULL))))
 			continue;
 		bool is_family = str_starts(str_from(m->id), STR("claude-")); /* other ids have dated versions only */
 		if (is_family || !id[n] || !strncmp(id + n, "-20", 3))
@@ -127,15 +127,15 @@ static void best_row(const struct model_info *list, size_t count, const char *pl
 	}
 }
 
-static struct model_info find_row(const struct places *at, const char *place, const char *id)
+static struct model_info find_row(const struct providers *at, const char *provider, const char *id)
 {
 	const struct model_info *built_in = NULL, *of_file = NULL;
 	char room[128];
 
 	id = plain_name(id, room, sizeof room);
-	best_row(rows, COUNT_OF(rows), place, id, &built_in);
+	best_row(rows, COUNT_OF(rows), provider, id, &built_in);
 	if (at)
-		best_row(at->file, at->file_count, place, id, &of_file);
+		best_row(at->file, at->file_count, provider, id, &of_file);
 	if (of_file && (!built_in || strlen(of_file->id) >= strlen(built_in->id)))
 		return *of_file;
 	if (!built_in)
@@ -165,12 +165,13 @@ static void raise_price(struct model_price *p)
 		*all[i] *= 1.1;
 }
 
-struct model_info model_find(const struct places *at, const char *id)
+struct model_info model_find(const struct providers *at, const char *id)
 {
 	const char *name;
-	const struct provider *place = place_of(at, id, &name);
-	place = place ? place : at ? at->usual : NULL;
-	const struct json *like = place_model(place, name, "like"), *price = place_model(place, name, "price");
+	const struct provider *provider = provider_of(at, id, &name);
+	provider = provider ? provider : at ? at->usual : NULL;
+	const struct json *like = provider_model(provider, name, "like"),
+			  *price = provider_model(provider, name, "price");
 	const struct json *tiers = json_get(price, "tiers");
 	struct model_info m;
 	char room[160];
@@ -180,11 +181,11 @@ struct model_info model_find(const struct places *at, const char *id)
 		snprintf(room, sizeof room, "%.*s", (int)like->len, like->text);
 		m = find_row(at, NULL, room);
 	} else {
-		m = find_row(at, place ? place->name : NULL, name);
+		m = find_row(at, provider ? provider->name : NULL, name);
 	}
-	if (!m.price_source && place && place->local)
+	if (!m.price_source && provider && provider->local)
 		m.price_source = "local";
-	if (m.price_source && place && place->is_regional && place->is_regional(at, name)) {
+	if (m.price_source && provider && provider->is_regional && provider->is_regional(at, name)) {
 		raise_price(&m.price);
 		for (size_t i = 0; i < MOST_TIERS; i++)
 			raise_price(&m.tiers[i].price);
@@ -199,9 +200,9 @@ struct model_info model_find(const struct places *at, const char *id)
 			read_price(t, &m.tiers[i].price);
 		}
 	}
-	snprintf(room, sizeof room, "%s/%s", place ? place->name : "", name);
+	snprintf(room, sizeof room, "%s/%s", provider ? provider->name : "", name);
 	const struct model_fact *fact = at ? map_get(&at->facts, str_from(room)) : NULL;
-	if (json_i64(place_model(place, name, "context"), &number)) {
+	if (json_i64(provider_model(provider, name, "context"), &number)) {
 		m.context = number;
 		m.window_source = "settings";
 	} else if (fact) {
@@ -209,38 +210,38 @@ struct model_info model_find(const struct places *at, const char *id)
 		m.window_source = fact->source;
 	}
 	bool is_claude = str_has(str_from(name), STR("claude"));
-	const char *most = is_claude ? NULL : places_env(at, "CLAUDE_CODE_MAX_CONTEXT_TOKENS");
+	const char *most = is_claude ? NULL : providers_env(at, "CLAUDE_CODE_MAX_CONTEXT_TOKENS");
 	if (most && str_to_i64(str_from(most), &number) && number > 0) {
 		m.context = number;
 		m.window_source = "variable";
 	}
-	if (is_claude && m.context > 200000 && places_env_is_on(at, "CLAUDE_CODE_DISABLE_1M_CONTEXT")) {
+	if (is_claude && m.context > 200000 && providers_env_is_on(at, "CLAUDE_CODE_DISABLE_1M_CONTEXT")) {
 		m.context = 200000;
 		m.window_source = "variable";
 	}
-	if (!m.context && places_env_is_on(at, "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT"))
+	if (!m.context && providers_env_is_on(at, "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT"))
 		m.context = NO_WINDOW;
 	else if (!m.context) /* too early is better than too late */
-		m.context = is_claude ? 200000 : place && place->local ? 32768 : 128000;
+		m.context = is_claude ? 200000 : provider && provider->local ? 32768 : 128000;
 	const struct {
 		const char *key;
 		signed char *ability;
 	} abilities[] = { { "images", &m.images }, { "pdf", &m.pdf }, { "tools", &m.tools } };
 	for (size_t i = 0; i < COUNT_OF(abilities); i++) {
-		const struct json *own = place_model(place, name, abilities[i].key);
+		const struct json *own = provider_model(provider, name, abilities[i].key);
 		*abilities[i].ability = !own ? *abilities[i].ability : json_bool(own) ? 1 : -1;
 	}
-	const struct json *field = place_model(place, name, "reasoningField");
+	const struct json *field = provider_model(provider, name, "reasoningField");
 	if (field)
 		m.reasoning_field = json_str_is(field, "reasoning") ? "reasoning" : "reasoning_content";
-	if (json_i64(place_model(place, name, "maxOutput"), &number))
+	if (json_i64(provider_model(provider, name, "maxOutput"), &number))
 		m.max_output = number;
 	if (!m.max_output || (m.max_output > m.context / 4 && m.context < 200000))
 		m.max_output = MIN(m.max_output ? m.max_output : 32000, m.context / 4);
 	return m;
 }
 
-double model_cost_usd(const struct places *at, const char *id, const struct usage *u)
+double model_cost_usd(const struct providers *at, const char *id, const struct usage *u)
 {
 	struct model_info m = model_find(at, id);
 	const struct model_price *price = &m.price;
@@ -261,46 +262,46 @@ double model_cost_usd(const struct places *at, const char *id, const struct usag
 
 /* A capability that ANTHROPIC_DEFAULT_OPUS_MODEL_SUPPORTED_CAPABILITIES and its like name for a model that a variable puts in the place of
  * an alias. True: the variable is set; *ret_has: it names this one. */
-static bool stated_capability(const struct places *at, const char *id, const char *capability, bool *ret_has)
+static bool stated_capability(const struct providers *at, const char *id, const char *capability, bool *ret_has)
 {
 	static const char *const families[] = { "OPUS", "SONNET", "HAIKU", "FABLE" };
 	char name[80];
 
 	for (size_t i = 0; i < COUNT_OF(families); i++) {
 		size_t n = (size_t)snprintf(name, sizeof name, "ANTHROPIC_DEFAULT_%s_MODEL", families[i]);
-		const char *model = places_env(at, name);
+		const char *model = providers_env(at, name);
 		if (!model || strcmp(model, id) != 0)
 			continue;
 		snprintf(name + n, sizeof name - n, "_SUPPORTED_CAPABILITIES");
-		struct str list = str_from(places_env(at, name));
+		struct str list = str_from(providers_env(at, name));
 		*ret_has = false;
 		while (list.p)
 			*ret_has = str_is(str_trim(str_cut(&list, ',')), capability) || *ret_has;
-		return places_env(at, name) != NULL;
+		return providers_env(at, name) != NULL;
 	}
 	return false;
 }
 
-bool model_takes_effort(const struct places *at, const char *id, const char *effort)
+bool model_takes_effort(const struct providers *at, const char *id, const char *effort)
 {
 	const char *level = !strcmp(effort, "xhigh") ? "xhigh_effort"
 			    : !strcmp(effort, "max") ? "max_effort"
 						     : "effort";
 	bool has;
 
-	const struct provider *place = place_of(at, id, &id);
-	const struct json *list = place_model(place ? place : at ? at->usual : NULL, id, "effort");
+	const struct provider *provider = provider_of(at, id, &id);
+	const struct json *list = provider_model(provider ? provider : at ? at->usual : NULL, id, "effort");
 	for (const struct json *v = json_first(list); v; v = json_next(list, v))
 		if (json_str_is(v, effort))
 			return true;
 	if (list)
 		return false;
-	return places_env_is_on(at, "CLAUDE_CODE_ALWAYS_ENABLE_EFFORT") || !stated_capability(at, id, level, &has) ||
+	return providers_env_is_on(at, "CLAUDE_CODE_ALWAYS_ENABLE_EFFORT") || !stated_capability(at, id, level, &has) ||
 	       has;
 }
 
 /* Families and their last version that takes a budget of tokens; newer ones decide for themselves. */
-const char *model_thinking(const struct places *at, const char *id)
+const char *model_thinking(const struct providers *at, const char *id)
 {
 	static const struct {
 		const char *prefix, *thinking;
@@ -317,12 +318,12 @@ const char *model_thinking(const struct places *at, const char *id)
 		{ "claude-", "adaptive" },
 	};
 
-	const struct provider *place = place_of(at, id, &id);
-	place = place ? place : at ? at->usual : NULL;
-	const struct json *own = place_model(place, id, "thinking"), *like = place_model(place, id, "like");
+	const struct provider *provider = provider_of(at, id, &id);
+	provider = provider ? provider : at ? at->usual : NULL;
+	const struct json *own = provider_model(provider, id, "thinking"), *like = provider_model(provider, id, "like");
 	if (own) /* constants: a number of tokens has no other form here */
 		return json_str_is(own, "adaptive") ? "adaptive" : json_str_is(own, "budget") ? "16000" : NULL;
-	bool thinks, adapts = !places_env_is_on(at, "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING");
+	bool thinks, adapts = !providers_env_is_on(at, "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING");
 	if (stated_capability(at, id, "thinking", &thinks)) {
 		bool adaptive = false;
 		(void)stated_capability(at, id, "adaptive_thinking", &adaptive);
@@ -339,7 +340,7 @@ const char *model_thinking(const struct places *at, const char *id)
 	return NULL;
 }
 
-bool model_has_price(const struct places *at, const char *id)
+bool model_has_price(const struct providers *at, const char *id)
 {
 	return model_find(at, id).price_source != NULL;
 }

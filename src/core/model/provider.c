@@ -18,10 +18,10 @@ const struct wire *wire_find(struct str name)
 	return NULL;
 }
 
-size_t place_most_tools(const struct places *p, const char *model)
+size_t provider_most_tools(const struct providers *p, const char *model)
 {
-	const struct provider *place = place_of(p, model, NULL);
-	const struct wire *wire = place ? place->wire : p->usual ? p->usual->wire : NULL;
+	const struct provider *provider = provider_of(p, model, NULL);
+	const struct wire *wire = provider ? provider->wire : p->usual ? p->usual->wire : NULL;
 
 	return wire == &wire_chat || wire == &wire_responses ? MOST_TOOLS : 0;
 }
@@ -227,7 +227,7 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 
 int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret_endpoint, struct err *err)
 {
-	const struct provider *usual = e->places.usual, *p = place_of(&e->places, model, NULL);
+	const struct provider *usual = e->providers.usual, *p = provider_of(&e->providers, model, NULL);
 	AUTO_ARENA struct arena arena = { 0 };
 	struct endpoint_options options = { .loop = e->loop, .arena = &arena };
 
@@ -246,10 +246,10 @@ int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret
 			return -(int)err->kind;
 		}
 		if (p == &provider_bedrock)
-			e->places.bedrock_prefix = CONTAINER_OF(open, struct http_endpoint, endpoint)->prefix;
+			e->providers.bedrock_prefix = CONTAINER_OF(open, struct http_endpoint, endpoint)->prefix;
 		open->of = e;
 		open->loop = e->loop;
-		const char *retries = places_env(&e->places, "CLAUDE_CODE_MAX_RETRIES");
+		const char *retries = providers_env(&e->providers, "CLAUDE_CODE_MAX_RETRIES");
 		uint64_t most = 0;
 		if (retries && str_to_u64(str_from(retries), &most))
 			open->most_tries = (unsigned)MIN(most, (uint64_t)1000) + 1;
@@ -276,20 +276,20 @@ struct governor *endpoint_governor(struct endpoint *e, const char *model)
 
 void endpoint_note_window(struct endpoint *e, const char *model, int64_t window, const char *source)
 {
-	struct places *places = e->of ? &e->of->places : NULL;
+	struct providers *providers = e->of ? &e->of->providers : NULL;
 	AUTO_ARENA struct arena a = { 0 };
 	const char *name;
 
 	bool asked = !strcmp(source, "asked");
-	if (!places || window <= 0 || (!asked && window >= model_find(places, model).context))
+	if (!providers || window <= 0 || (!asked && window >= model_find(providers, model).context))
 		return;
-	(void)place_of(places, model, &name);
-	places_learn(places, e->provider, name, window, source);
+	(void)provider_of(providers, model, &name);
+	providers_learn(providers, e->provider, name, window, source);
 	if (!e->provider->wire)
 		return;
 	/* An answer must fit beside the conversation. */
 	struct http_endpoint *p = CONTAINER_OF(e, struct http_endpoint, endpoint);
-	struct model_quirks *quirks = http_endpoint_quirks(p, place_sent_name(places, model, &a));
+	struct model_quirks *quirks = http_endpoint_quirks(p, provider_sent_name(providers, model, &a));
 	quirks->limit = quirks->limit ? MIN(quirks->limit, window / 4) : window / 4;
 	quirks->window_known = true;
 }
@@ -297,23 +297,23 @@ void endpoint_note_window(struct endpoint *e, const char *model, int64_t window,
 const char *endpoint_note_answer(struct endpoint *e, const char *model, const char *answered_by, int64_t head_tokens,
 				 struct arena *a)
 {
-	const struct places *places = e->of ? &e->of->places : NULL;
-	const struct provider *place = e->provider;
+	const struct providers *providers = e->of ? &e->of->providers : NULL;
+	const struct provider *provider = e->provider;
 	const char *text = NULL;
 
-	if (!places || !place->wire || !(place->local || place->own || place->wire == &wire_messages))
+	if (!providers || !provider->wire || !(provider->local || provider->own || provider->wire == &wire_messages))
 		return NULL;
-	const char *sent = place_sent_name(places, model, a);
+	const char *sent = provider_sent_name(providers, model, a);
 	struct model_quirks *quirks = http_endpoint_quirks(CONTAINER_OF(e, struct http_endpoint, endpoint), sent);
 	/* DeepSeek and some gateways answer names of Claude with a model of their own. */
-	if (!quirks->told_other && place->wire == &wire_messages && str_starts(str_from(sent), STR("claude")) &&
+	if (!quirks->told_other && provider->wire == &wire_messages && str_starts(str_from(sent), STR("claude")) &&
 	    answered_by[0] && !str_has(str_from(answered_by), STR("claude"))) {
 		quirks->told_other = true;
 		text = arena_printf(a, "the server answers %s with another model: %s", sent, answered_by);
 	}
-	if (quirks->told_small || !(place->local || place->own))
+	if (quirks->told_small || !(provider->local || provider->own))
 		return text;
-	struct model_info m = model_find(places, model);
+	struct model_info m = model_find(providers, model);
 	if (m.context >= SMALL_WINDOW || !m.window_source)
 		return text;
 	quirks->told_small = true;
@@ -350,5 +350,5 @@ void endpoints_close(struct endpoints *e)
 		open->provider->close(open);
 	}
 	map_release(&e->open);
-	places_release(&e->places);
+	providers_release(&e->providers);
 }

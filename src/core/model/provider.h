@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * provider.h - the places that answer requests, and one request. A place (struct provider) has a name, an address, a credential and a
- * wire: how a request is written and an answer is read (http_endpoint.h). An endpoint is an open place of a runtime.
+ * provider.h - the providers that answer requests, and one request. A provider has a name, an address, a credential and a
+ * wire: how a request is written and an answer is read (http_endpoint.h). An endpoint is an open provider of a runtime.
  *
- * How to add a wire: 1. wire_NAME.c with `const struct wire wire_NAME`; 2. a row in wire_table of provider.c and its declaration below;
- * 3. tests/unit/model/test_NAME.c. How to add a place: a row in places.c, and its block in docs/models.md.
+ * How to add a wire: 1. wire_NAME.c with `const struct wire wire_NAME`; 2. a row in wire_table of provider.c and its declaration in providers.h;
+ * 3. tests/unit/model/test_NAME.c. How to add a provider: a row in provider_table.c, and its block in docs/models.md.
  *
  * A model_call is one request. The query owns it, start() makes it run, on_done() is called exactly once, later, also
  * after cancel. Between on_done and the next start the call holds no memory of its own. */
@@ -14,7 +14,7 @@
 #include "core/message/body.h"
 #include "core/wire/answer.h"
 #include "core/model/governor.h"
-#include "core/model/places.h"
+#include "core/model/providers.h"
 
 /* Borrowed until open returns */
 struct endpoint_options {
@@ -38,7 +38,7 @@ struct endpoint {
 	struct endpoints *of;          /* borrowed; NULL: no limit */
 	struct loop *loop;             /* borrowed; set by provider.c */
 	struct credential *credential; /* owned; freed by provider.c; NULL: none */
-	unsigned most;                 /* concurrent requests, by the settings of the place; 0: as all */
+	unsigned most;                 /* concurrent requests, by the settings of the provider; 0: as all */
 	unsigned most_tries;           /* CLAUDE_CODE_MAX_RETRIES and the first one; 0: by the kind of failure */
 	struct governor governor;
 	struct map parts; /* of it: name of a model -> struct governor */
@@ -86,11 +86,11 @@ bool model_call_is_stream(struct model_call *call, struct str *bytes);
 void model_call_header(struct model_call *call, struct str name, struct str value);
 
 /* The endpoints of a runtime: one for each provider, opened when the first agent needs it, each with its
- * own governor. A model name selects the place: "openai/NAME", or a plain name for the usual one. */
+ * own governor. A model name selects the provider: "openai/NAME", or a plain name for the usual one. */
 
 struct endpoints {
 	struct loop *loop; /* borrowed */
-	struct places places;
+	struct providers providers;
 	unsigned most; /* concurrent requests, per endpoint */
 	/* Options for opening one, from the host; filled in: borrowed until open returns */
 	void (*configure)(void *data, const struct provider *p, struct endpoint_options *ret_options);
@@ -98,7 +98,7 @@ struct endpoints {
 	int (*admit)(void *data, const struct provider *p, struct err *err);
 	void *data;
 	bool allows_cut; /* an answer to a prompt that the server has cut counts */
-	struct map open; /* name of the place -> struct endpoint */
+	struct map open; /* name of the provider -> struct endpoint */
 };
 
 /* The governor of one model at an endpoint. */

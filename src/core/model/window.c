@@ -149,7 +149,7 @@ void window_ask_start(struct http_endpoint *p, const char *model, struct model_q
 		return;
 	const struct endpoints *all = p->endpoint.of;
 	const char *full = arena_printf(&a, "%s/%s", p->endpoint.provider->name, model);
-	const char *known = all ? model_find(&all->places, full).window_source : NULL;
+	const char *known = all ? model_find(&all->providers, full).window_source : NULL;
 	if (known && (!p->endpoint.provider->local || !strcmp(known, "settings")))
 		return; /* the catalog of a vendor is right; a local server may be started with less */
 	quirks->asks++; /* a model that is not loaded yet has none: its next requests ask again */

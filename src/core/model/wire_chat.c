@@ -243,7 +243,8 @@ static void chat_begin(struct http_call *c)
 {
 	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
 
-	const char *place = c->quirks->forgets ? arena_printf(&c->arena, "%s again", c->server->base) : c->server->base;
+	const char *provider =
+		c->quirks->forgets ? arena_printf(&c->arena, "%s again", c->server->base) : c->server->base;
 
 	/* Servers that keep a conversation on one machine find its cache there. */
 	if (is_openrouter(c->server))
@@ -254,8 +255,8 @@ static void chat_begin(struct http_call *c)
 	/* Agents with one head share a prefix, and its cache. */
 	const char *key = arena_printf(&c->arena, "%.48s-%08x", c->call->session_id,
 				       wire_head(c->wire->form, c->call->body.head)->hash);
-	x->heeded =
-		(struct wire_model){ bits, c->quirks->limit, key, wire_origin(&c->arena, place, str_from(c->model)) };
+	x->heeded = (struct wire_model){ bits, c->quirks->limit, key,
+					 wire_origin(&c->arena, provider, str_from(c->model)) };
 	wire_body_init(&x->body, c->wire->form, &c->call->body, &x->heeded);
 	wire_stream_init(&x->stream, c->wire->form, &c->call->answer, c->call->body.transcript, x->body.size);
 	x->stream.names = wire_head(c->wire->form, c->call->body.head)->names;

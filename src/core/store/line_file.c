@@ -52,7 +52,7 @@ static int line_file_fill(struct line_file *f, uint64_t at, size_t len, struct s
 	return 0;
 }
 
-int line_file_next(struct line_file *f, struct str *ret_line, struct line_place *ret_place, struct err *err)
+int line_file_next(struct line_file *f, struct str *ret_line, struct line_span *ret_span, struct err *err)
 {
 	const char *end = NULL;
 	struct str text = { 0 };
@@ -67,19 +67,19 @@ int line_file_next(struct line_file *f, struct str *ret_line, struct line_place 
 	}
 	f->torn = !end;
 	size_t len = end ? (size_t)(end - text.p) : text.n;
-	*ret_place = (struct line_place){ f->at, len };
+	*ret_span = (struct line_span){ f->at, len };
 	*ret_line = (struct str){ text.p, len };
 	f->at += len + !f->torn;
 	return 1;
 }
 
-int line_file_again(struct line_file *f, struct line_place place, struct str *ret_line, struct err *err)
+int line_file_again(struct line_file *f, struct line_span span, struct str *ret_line, struct err *err)
 {
-	int rc = line_file_fill(f, place.at, place.len, ret_line, err);
+	int rc = line_file_fill(f, span.at, span.len, ret_line, err);
 	if (rc < 0)
 		return rc;
-	if (ret_line->n < place.len)
+	if (ret_line->n < span.len)
 		return err_set(err, ERR_IO, "cannot read again: the file is shorter now");
-	ret_line->n = place.len;
+	ret_line->n = span.len;
 	return 0;
 }

@@ -4,7 +4,7 @@
 #pragma once
 #include "lib/base/buf.h"
 
-struct line_place {
+struct line_span {
 	uint64_t at;
 	size_t len; /* without its end */
 };
@@ -22,6 +22,6 @@ struct line_file {
 int line_file_open(struct line_file *f, const char *path, struct err *err); /* -ERR_NOT_FOUND */
 void line_file_close(struct line_file *f);
 /* 1 and the next line without its end, valid until the next call; 0: end of file. */
-int line_file_next(struct line_file *f, struct str *ret_line, struct line_place *ret_place, struct err *err);
+int line_file_next(struct line_file *f, struct str *ret_line, struct line_span *ret_span, struct err *err);
 /* An earlier line, valid until the next call of either. */
-int line_file_again(struct line_file *f, struct line_place place, struct str *ret_line, struct err *err);
+int line_file_again(struct line_file *f, struct line_span span, struct str *ret_line, struct err *err);

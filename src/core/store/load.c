@@ -78,7 +78,7 @@ static bool is_prompt(const struct line *l)
 }
 
 /* False: not an object. */
-static bool index_line(struct reading *r, struct json_reader *reader, struct str text, struct line_place place,
+static bool index_line(struct reading *r, struct json_reader *reader, struct str text, struct line_span span,
 		       struct session_load *out, char **agent)
 {
 	const struct json *root;
@@ -86,7 +86,7 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 	if (json_parse(reader, text.p, text.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT))
 		return false;
 	struct line *l = xpush(r->lines, r->count, r->cap);
-	*l = (struct line){ .place = place };
+	*l = (struct line){ .span = span };
 	line_classify(r, l, root);
 	/* From all lines, including compacted ones: a delivered notice is not delivered again. */
 	const struct json *ids = json_get(json_get(root, "origin"), "ids");
@@ -127,15 +127,15 @@ static int index_lines(struct reading *r, const struct replay *replay, struct er
 	struct session_load *out = replay->out;
 	AUTO_JSON struct json_reader reader = { 0 };
 	char *agent = NULL;
-	struct line_place place;
+	struct line_span span;
 	struct str text;
 	int more;
 
-	while ((more = line_file_next(&r->file, &text, &place, err)) > 0) {
+	while ((more = line_file_next(&r->file, &text, &span, err)) > 0) {
 		text = str_trim(text);
-		bool whole = text.n && index_line(r, &reader, text, place, out, &agent);
+		bool whole = text.n && index_line(r, &reader, text, span, out, &agent);
 		out->skipped += text.n && !whole;
-		r->bytes = !r->file.torn ? r->file.at : whole ? r->file.at + 1 : place.at;
+		r->bytes = !r->file.torn ? r->file.at : whole ? r->file.at + 1 : span.at;
 		if (replay->stop && atomic_load(replay->stop))
 			return err_set(err, ERR_CANCELLED, "stopped");
 	}
@@ -150,7 +150,7 @@ static int index_lines(struct reading *r, const struct replay *replay, struct er
 /* The text of a line, until the next one is asked for. */
 static int text_of(struct reading *r, const struct line *l, struct str *ret_text, struct err *err)
 {
-	if (line_file_again(&r->file, l->place, ret_text, err) < 0)
+	if (line_file_again(&r->file, l->span, ret_text, err) < 0)
 		return -(int)err->kind;
 	*ret_text = str_trim(*ret_text);
 	return 0;
@@ -275,7 +275,7 @@ static int finish_load(struct reading *r, const struct line *leaf, bool cut, str
 
 	while (cut && end > 0 && !r->lines[end - 1].keep)
 		end--;
-	out->bytes = end < r->count ? r->lines[end].place.at : r->bytes;
+	out->bytes = end < r->count ? r->lines[end].span.at : r->bytes;
 	for (size_t i = 0; i < r->count; i++)
 		out->prompts += is_prompt(&r->lines[i]);
 	for (size_t i = end; i < r->count; i++)
@@ -391,14 +391,13 @@ bool session_load_begun(const char *path)
 	CLEANUP(session_load_release) struct session_load scratch = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
 	char *agent = NULL;
-	struct line_place place;
+	struct line_span span;
 	struct str text;
 
 	if (line_file_open(&r.file, path, NULL) < 0)
 		return false;
-	while (line_file_next(&r.file, &text, &place, NULL) > 0)
-		if (index_line(&r, &reader, str_trim(text), place, &scratch, &agent) &&
-		    is_prompt(&r.lines[r.count - 1]))
+	while (line_file_next(&r.file, &text, &span, NULL) > 0)
+		if (index_line(&r, &reader, str_trim(text), span, &scratch, &agent) && is_prompt(&r.lines[r.count - 1]))
 			return true;
 	return false;
 }

@@ -17,7 +17,7 @@ struct line_trace {
 
 /* Index entry of a line; its text stays in the file. Texts are in the reader's arena. */
 struct line {
-	struct line_place place;
+	struct line_span span;
 	const struct line_trace *trace; /* NULL: none */
 	enum line_type type;
 	struct str uuid, parent, message_id;

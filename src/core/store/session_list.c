@@ -14,11 +14,11 @@ enum { LONGEST_PROMPT = 200, MOST_NAMED = 5 };
 int session_each_line(const char *path, int (*fn)(void *data, struct str line), void *data, struct err *err)
 {
 	struct line_file f = { 0 };
-	struct line_place place;
+	struct line_span span;
 	struct str line;
 
 	int status = line_file_open(&f, path, err);
-	while (status == 0 && line_file_next(&f, &line, &place, NULL) > 0) {
+	while (status == 0 && line_file_next(&f, &line, &span, NULL) > 0) {
 		line = str_trim(line);
 		if (line.n)
 			status = fn(data, line);

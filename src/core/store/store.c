@@ -353,7 +353,7 @@ int journal_begin_with(struct journal *j, const char *from, uint64_t bytes, stru
 	AUTO_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC);
 	struct store *s = j->store;
 	struct line_file lines = { 0 };
-	struct line_place place;
+	struct line_span span;
 	struct str line;
 
 	if (in < 0)
@@ -368,7 +368,7 @@ int journal_begin_with(struct journal *j, const char *from, uint64_t bytes, stru
 		return -ERR_IO;
 	}
 	if (s->on_line && line_file_open(&lines, j->path, NULL) == 0)
-		while (line_file_next(&lines, &line, &place, NULL) > 0)
+		while (line_file_next(&lines, &line, &span, NULL) > 0)
 			s->on_line(s->data, j->path, line);
 	line_file_close(&lines);
 	return 0;

@@ -57,7 +57,7 @@ struct tool_settings {
 struct tool_env {
 	struct loop *loop;
 	struct spawner *spawner;
-	const char *cwd;         /* current directory of the agent; Bash may move it, see tool_env_set_cwd */
+	const char *cwd;         /* current directory of the agent; Bash may move it, see set_cwd */
 	const char *root;        /* where the session started: cwd falls back to it */
 	const char *const *dirs; /* working directories (root first, then --add-dir), NULL-terminated */
 	const char *session_id;
@@ -94,7 +94,7 @@ struct tool_env {
 	 * content; below 0 the file must stay as it is. NULL: no history is kept. */
 	int (*before_change)(struct tool_env *env, const char *path, struct str bytes, struct err *err);
 	const char *no_tool; /* behind "No such tool": why not; NULL: nothing */
-	void *owner;         /* the agent: struct agent of the room subagent */
+	void *owner;         /* the agent: struct agent of agents/agent */
 };
 
 /* The value of a variable in the agent's environment, or NULL. */
@@ -180,7 +180,7 @@ struct tool_call {
 	const struct json *input;                   /* the parsed input object */
 	char *id;                                   /* toolu_..., in the arena */
 	char *name;                                 /* as the model wrote it */
-	unsigned flags;                             /* flags_for this input; valid after tool_call_prepare */
+	unsigned flags;                             /* flags_for this input; set by tool_call_new() */
 	struct buf result;                          /* text of the result */
 	struct buf result_json;                     /* tool_use_result object for SDK consumers, or empty */
 	struct buf result_blocks;                   /* JSON array of content blocks for the model in place of the
@@ -238,11 +238,15 @@ void tool_call_add_text(struct tool_call *call, struct str text);
 bool tool_call_set_input(struct tool_call *call, struct str json);
 
 /* For tools. text is copied and repaired to valid UTF-8. fail: is_error. finish with what is in call->result already:
- * tool_call_end(). A usage mistake of the model is wrapped in <tool_use_error>: tool_call_reject(). */
+ * tool_call_end() and tool_call_end_as(). A usage mistake of the model is wrapped in <tool_use_error>: tool_call_reject(). */
 void tool_call_finish(struct tool_call *call, struct str text);
 void tool_call_fail(struct tool_call *call, const char *fmt, ...) printf_like(2, 3);
 void tool_call_reject(struct tool_call *call, const char *fmt, ...) printf_like(2, 3);
-void tool_call_end(struct tool_call *call, bool is_error);
+void tool_call_end_as(struct tool_call *call, bool is_error);
+static inline void tool_call_end(struct tool_call *call)
+{
+	tool_call_end_as(call, false);
+}
 
 /* A result that is too large for the conversation: writes text to results_dir/<call id>.txt and puts a notice with the
  * path and the first 2 KB into *out. If the file cannot be written, *out gets the head and the tail of the text. */
@@ -295,7 +299,7 @@ void tool_job_cancel(struct tool_call *call);                      /* a tool's .
  *     struct tool_scheduler pass = { .limit = 10 };
  *     for each call that has not ended
  *             if (tool_scheduler_pass(&pass, call))
- *                     tool_call_start(call);. */
+ *                     tool_call_start(call); */
 struct tool_scheduler {
 	unsigned limit;       /* of calls that run; those that wait for agents do not count. 0: none */
 	bool in_answer;       /* the answer that makes the calls still comes: those with TOOL_AFTER_ANSWER wait */

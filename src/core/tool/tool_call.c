@@ -5,7 +5,7 @@
  *                                            |            |
  *                                            +-- error ---+-- denied: the reason is the result
  *
- * Each arrow to an end goes through tool_call_end(), so that limits and UTF-8 repair hold for all of them. */
+ * Each arrow to an end goes through tool_call_end_as(), so that limits and UTF-8 repair hold for all of them. */
 #include "core/tool/tool.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json_schema.h"
@@ -138,7 +138,7 @@ void tool_call_decided(struct tool_call *call, enum tool_verdict verdict, struct
 		call->denied = true;
 		buf_clear(&call->result);
 		utf8_add_repaired(&call->result, reason);
-		tool_call_end(call, true);
+		tool_call_end_as(call, true);
 		return;
 	}
 	call->started_ms = loop_now_ms(call->env->loop);
@@ -186,7 +186,7 @@ void tool_call_add_text(struct tool_call *call, struct str text)
 	buf_addstr(&call->result_blocks, "}]");
 }
 
-void tool_call_end(struct tool_call *call, bool is_error)
+void tool_call_end_as(struct tool_call *call, bool is_error)
 {
 	if (call->finished)
 		return;
@@ -213,7 +213,7 @@ void tool_call_finish(struct tool_call *call, struct str text)
 		return; /* a result that comes after a cancel */
 	buf_clear(&call->result);
 	buf_append(&call->result, text);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 printf_like(4, 0) static void tool_call_vfail(struct tool_call *call, const char *before, const char *after,
@@ -228,7 +228,7 @@ printf_like(4, 0) static void tool_call_vfail(struct tool_call *call, const char
 	buf_clear(&call->result);
 	buf_addf(&call->result, "%s%s%s", before, text, after);
 	free(text);
-	tool_call_end(call, true);
+	tool_call_end_as(call, true);
 }
 
 void tool_call_fail(struct tool_call *call, const char *fmt, ...)

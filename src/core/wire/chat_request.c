@@ -19,7 +19,7 @@ enum chat_state {
 	CHAT_STATES
 };
 
-/* Pieces that are compared by address: chat_body replaces or drops the text between or after them. */
+/* Pieces that are compared by address: chat_piece() replaces or drops the text between or after them. */
 static const char chat_between[] = "{\"role\":\"assistant\",\"content\":\"Done.\"},";
 static const char chat_call_open[] = "{\"id\":\"";
 static const char chat_user_open[] = "{\"role\":\"user\",\"content\":\"", chat_user_close[] = "\"}";

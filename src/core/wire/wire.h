@@ -4,8 +4,8 @@
  * A head or a chunk is translated once per API and kept in its slot. A body is read like a struct body. An answer passes
  * as events to answer.h.
  *
- * How to add one: 1. a slot in message.h; 2. NAME_request.c with a const struct wire_form, NAME_stream.c with its take();
- * 3. core/model/wire_form.c; 4. tests/unit/wire, a fuzz target, and the same API in core/scenario. */
+ * How to add one: 1. a slot in core/message/message.h; 2. NAME_request.c with a const struct wire_form, NAME_stream.c with its take();
+ * 3. a wire in core/model/wire_chat.c; 4. tests/unit/wire, a fuzz target, and the same API in modeld. */
 #pragma once
 #include "lib/io/sse.h"
 #include "core/message/body.h"
@@ -100,8 +100,6 @@ void responses_take(struct wire_stream *s, const struct json *event);
 bool responses_skips(struct str name);
 void gemini_take(struct wire_stream *s, const struct json *chunk);
 
-/* Requests. */
-
 struct wire_body {
 	const struct wire_form *form;
 	const struct body *body;  /* borrowed, with its head and transcript */
@@ -177,8 +175,6 @@ void wire_seal_close(struct wire_writer *w);
 void wire_put_sealed(struct wire_writer *w, struct str origin, const char *before, struct str text, const char *behind);
 bool wire_seal_is_sent(const struct wire_body *b, const struct translation *part,
 		       size_t end); /* pieces[end] closes it */
-
-/* Answers. */
 
 struct wire_call {
 	int64_t index; /* -1: the server gave none */

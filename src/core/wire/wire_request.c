@@ -385,7 +385,7 @@ static struct translation *translate_blocks(const struct wire_form *form, const 
 			end++;
 		form->run(&w, i, end, role);
 	}
-	if (reminder.n) { /* with its comma, see body.h */
+	if (reminder.n) { /* with its comma, see core/message/body.h */
 		struct block b = { .json = { reminder.p + 1, reminder.n - 1 },
 				   .kind = SEGMENT_TEXT,
 				   .thought = STR("") };

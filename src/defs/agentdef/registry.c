@@ -168,11 +168,11 @@ enum agent_own { OWN_BUILT_IN, OWN_SETTINGS, OWN_FLAG };
 
 static void add_own(struct catalog_locations *p, enum agent_own own, enum definition_source source, const char *path)
 {
-	struct catalog_location *place = catalog_add_location(p, PLACE_OWN, source, path);
+	struct catalog_location *location = catalog_add_location(p, LOCATION_OWN, source, path);
 
-	place->own = own;
-	place->in_memory = own == OWN_BUILT_IN || path[0] == '{';
-	place->must_exist = own == OWN_FLAG;
+	location->own = own;
+	location->in_memory = own == OWN_BUILT_IN || path[0] == '{';
+	location->must_exist = own == OWN_FLAG;
 }
 
 /* A directory that is named twice counts where it is nearest. */
@@ -181,12 +181,12 @@ static void add_project(struct catalog_locations *p, const char *claude_dir, con
 	const char *path = path_join(&p->arena, claude_dir, "agents");
 
 	for (size_t i = 0; i < p->count; i++)
-		if (p->list[i].kind == PLACE_TREE && !strcmp(p->list[i].path, path)) {
+		if (p->list[i].kind == LOCATION_TREE && !strcmp(p->list[i].path, path)) {
 			memmove(&p->list[i], &p->list[i + 1], (p->count - i - 1) * sizeof *p->list);
 			p->count--;
 			break;
 		}
-	catalog_add_location(p, PLACE_TREE, SOURCE_PROJECT, path);
+	catalog_add_location(p, LOCATION_TREE, SOURCE_PROJECT, path);
 }
 
 static void add_settings(struct catalog_locations *p, const struct settings_paths *settings, enum settings_layer first,
@@ -197,7 +197,7 @@ static void add_settings(struct catalog_locations *p, const struct settings_path
 			add_own(p, OWN_SETTINGS, source, settings->list[i].path);
 }
 
-static void find_agent_places(struct catalog_locations *p, const struct catalog_sources *s)
+static void find_agent_locations(struct catalog_locations *p, const struct catalog_sources *s)
 {
 	unsigned chosen = s->bare ? 0 : s->setting_sources;
 	struct settings_paths settings = { .arena = &p->arena };
@@ -213,14 +213,14 @@ static void find_agent_places(struct catalog_locations *p, const struct catalog_
 	};
 
 	if (settings_paths_find(&settings, &spec, &err) < 0)
-		catalog_add_location(p, PLACE_PROBLEM, SOURCE_MANAGED, s->managed_dir)->problem =
+		catalog_add_location(p, LOCATION_PROBLEM, SOURCE_MANAGED, s->managed_dir)->problem =
 			(struct catalog_problem){ s->managed_dir, 0, arena_strdup(&p->arena, err.text) };
 	add_own(p, OWN_BUILT_IN, SOURCE_BUILT_IN, "built-in");
 	for (size_t i = 0; i < s->plugin_count; i++)
-		catalog_add_plugin(p, &s->plugins[i], PLACE_TREE);
+		catalog_add_plugin(p, &s->plugins[i], LOCATION_TREE);
 	add_settings(p, &settings, LAYER_USER, LAYER_USER, SOURCE_USER);
 	if (chosen & SETTINGS_USER)
-		catalog_add_location(p, PLACE_TREE, SOURCE_USER, path_join(&p->arena, s->config_dir, "agents"));
+		catalog_add_location(p, LOCATION_TREE, SOURCE_USER, path_join(&p->arena, s->config_dir, "agents"));
 	add_settings(p, &settings, LAYER_PROJECT, LAYER_LOCAL, SOURCE_PROJECT);
 	if (chosen & SETTINGS_PROJECT) {
 		const char *root = git_root(&p->arena, s->cwd);
@@ -237,7 +237,7 @@ static void find_agent_places(struct catalog_locations *p, const struct catalog_
 			str_starts(flag, STR("{")) ? flag.p : path_absolute(&p->arena, s->cwd, str_from(s->flag)));
 	add_settings(p, &settings, LAYER_MANAGED, LAYER_MANAGED, SOURCE_MANAGED);
 	if (s->managed_dir)
-		catalog_add_location(p, PLACE_TREE, SOURCE_MANAGED,
+		catalog_add_location(p, LOCATION_TREE, SOURCE_MANAGED,
 				     path_join(&p->arena, s->managed_dir, ".claude/agents"));
 }
 
@@ -266,14 +266,14 @@ static void finish_plugin_agent(struct agent_definition *d, const struct catalog
 	d->diagnostic_count = all.count;
 }
 
-static struct definition *parse_agent(const struct catalog_location *place, const struct tree_file *file,
+static struct definition *parse_agent(const struct catalog_location *location, const struct tree_file *file,
 				      struct str text, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct agent_definition *d = agent_from_markdown(place->source, file->path, tree_stem(&a, file->path), text);
+	struct agent_definition *d = agent_from_markdown(location->source, file->path, tree_stem(&a, file->path), text);
 
-	if (place->plugin)
-		finish_plugin_agent(d, place->plugin, file->below);
+	if (location->plugin)
+		finish_plugin_agent(d, location->plugin, file->below);
 	return &d->common;
 }
 
@@ -289,22 +289,22 @@ static void add_builtin(void *data, struct agent_definition *d)
 }
 
 /* Settings files stay in memory: their deny rules and locks count too. */
-static void read_own(struct catalog *c, struct catalog_file *f, const struct catalog_location *place)
+static void read_own(struct catalog *c, struct catalog_file *f, const struct catalog_location *location)
 {
-	bool is_flag = place->own == OWN_FLAG;
-	const char *name = !place->in_memory ? f->path : is_flag ? "--agents" : "--settings";
+	bool is_flag = location->own == OWN_FLAG;
+	const char *name = !location->in_memory ? f->path : is_flag ? "--agents" : "--settings";
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct settings_file file;
 	struct err err = { 0 };
 	char text[400];
 	unsigned line;
 
-	if (place->own == OWN_BUILT_IN) {
+	if (location->own == OWN_BUILT_IN) {
 		builtin_each(c->sources.builtin, add_builtin, f);
 		return;
 	}
-	int status = place->in_memory ? settings_file_parse(&file, name, str_from(f->path), &err)
-				      : settings_file_read(&file, name, &err);
+	int status = location->in_memory ? settings_file_parse(&file, name, str_from(f->path), &err)
+					 : settings_file_read(&file, name, &err);
 	if (status == 0 && is_flag && !file.root) {
 		settings_file_release(&file);
 		status = err_set(&err, ERR_USAGE, "no such file: %s", f->path);
@@ -379,7 +379,7 @@ static bool admits_agent(const struct catalog *c, const struct definition *d)
 static const struct catalog_kind agent_kind = {
 	.largest = LARGEST_FILE,
 	.once = ONE_INODE_IN_PLUGIN,
-	.find_places = find_agent_places,
+	.find_locations = find_agent_locations,
 	.parse = parse_agent,
 	.read_own = read_own,
 	.release_state = release_settings,

@@ -5,7 +5,7 @@
  * repository's root, .claude/agents of the main checkout of a linked worktree, of each --add-dir, then of the repository's
  * root down to cwd) < --settings < --agents < managed (managed-settings.json, managed-settings.d, .claude/agents).
  *
- * A later place replaces an earlier one by agent type; of two definitions of one type in the same directory tree the first by
+ * A later location replaces an earlier one by agent type; of two definitions of one type in the same directory tree the first by
  * path counts. */
 #pragma once
 #include "config/catalog/catalog.h"
@@ -73,12 +73,6 @@ void builtin_each(unsigned switches, void (*fn)(void *data, struct agent_definit
 
 /* The files of builtin/, which the build turns into constants (scripts/embed.py) */
 extern const char builtin_bash[];
-/* it knows what is configured, and may read it */
-static inline bool builtin_is_guide(const struct agent_definition *d)
-{
-	return d->source == SOURCE_BUILT_IN && !strcmp(d->name, "cadre-guide");
-}
-
 extern const char builtin_cadre_guide[];
 extern const char builtin_explore[];
 extern const char builtin_general_purpose[];
@@ -86,3 +80,9 @@ extern const char builtin_plan[];
 extern const char builtin_statusline_setup[];
 extern const char builtin_verification[];
 extern const char builtin_worker[];
+
+/* it knows what is configured, and may read it */
+static inline bool builtin_is_guide(const struct agent_definition *d)
+{
+	return d->source == SOURCE_BUILT_IN && !strcmp(d->name, "cadre-guide");
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * unpack.c - libarchive reads, we write: every name is opened below the descriptor of the target, part by part, without
- * following links. archive_write_disk() is not used because its paths depend on the working directory of the process.
+ * following links. Its own writer to disk is not used because its paths depend on the working directory of the process.
  *
  * The cache of zip files is plugins_dir/cache/zip/SHA256/STEM. Entries are complete, because they appear by a rename. */
 #include "defs/plugin/fetch.h"

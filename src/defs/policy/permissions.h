@@ -29,4 +29,4 @@ struct permission_setup {
 int permission_setup_open(struct services *sv, struct arena *a, struct permission_setup *ret_p, rule_warn_fn *warn,
 			  void *data, struct err *err);
 void permission_setup_release(struct permission_setup *p);
-#define AUTO_APP_PERMISSION CLEANUP(permission_setup_release)
+#define AUTO_PERMISSION_SETUP CLEANUP(permission_setup_release)

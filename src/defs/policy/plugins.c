@@ -112,8 +112,8 @@ const struct catalog_plugin *plugin_list_agents(const struct plugin_list *list, 
 	return found;
 }
 
-const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, struct arena *a, bool styles,
-						size_t *ret_count)
+static const struct catalog_plugin *list_enabled(const struct plugin_list *list, struct arena *a, bool styles,
+						 size_t *ret_count)
 {
 	struct catalog_plugin *found = arena_calloc(a, (list->enabled_count + 1) * sizeof *found);
 
@@ -133,6 +133,16 @@ const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, 
 	}
 	*ret_count = list->enabled_count;
 	return found;
+}
+
+const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, struct arena *a, size_t *ret_count)
+{
+	return list_enabled(list, a, false, ret_count);
+}
+
+const struct catalog_plugin *plugin_list_styles(const struct plugin_list *list, struct arena *a, size_t *ret_count)
+{
+	return list_enabled(list, a, true, ret_count);
 }
 
 size_t plugin_list_hook_count(const struct plugin_list *list)

@@ -13,15 +13,15 @@ int services_plugins_dir(struct services *sv, struct arena *a, const char **ret_
 /* As the disk is now. Returns a reference. settings is borrowed until return. */
 int services_find_plugins(struct services *sv, const struct settings *settings, struct plugin_list **ret_list,
 			  struct err *err);
-/* The same once for all sessions, as c->plugins: a change of enabledPlugins counts for the next runtime. Makes the data
+/* The same once for all sessions, as sv->plugins: a change of enabledPlugins counts for the next runtime. Makes the data
  * directories of what is enabled. */
 int services_open_plugins(struct services *sv, const struct settings *settings, struct err *err);
 
 /* What enabled plugins bring. Everything is in the arena or borrowed from the list. */
 const struct catalog_plugin *plugin_list_agents(const struct plugin_list *list, struct arena *a, size_t *ret_count);
-/* Skills and commands; or output styles. */
-const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, struct arena *a, bool styles,
-						size_t *ret_count);
+const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, struct arena *a,
+						size_t *ret_count); /* and commands */
+const struct catalog_plugin *plugin_list_styles(const struct plugin_list *list, struct arena *a, size_t *ret_count);
 /* Named plugin:PLUGIN:SERVER; each entry looks up the plugin's own variables before the environment. */
 const struct mcp_entry *plugin_list_servers(const struct plugin_list *list, struct arena *a, size_t *ret_count);
 /* `agent` of the first plugin that has one in its settings.json; NULL: none. */

@@ -305,7 +305,7 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* Whether sessions with these options have the same settings, hooks and servers. */
-static bool is_for(const struct policy *p, const struct options *o, const struct catalog_sources *places)
+static bool is_for(const struct policy *p, const struct options *o, const struct catalog_sources *sources)
 {
 	static const size_t texts[] = {
 		offsetof(struct options, settings),
@@ -322,9 +322,9 @@ static bool is_for(const struct policy *p, const struct options *o, const struct
 	};
 	const struct options *own = &p->options;
 	const struct settings_spec *files = settings_source(p->settings);
-	bool same = same_text(files->cwd, places->cwd) && same_text(files->config_dir, places->config_dir) &&
-		    same_text(files->managed_dir, places->managed_dir) && files->sources == places->setting_sources &&
-		    files->sdk == places->sdk && own->permission_mode == o->permission_mode &&
+	bool same = same_text(files->cwd, sources->cwd) && same_text(files->config_dir, sources->config_dir) &&
+		    same_text(files->managed_dir, sources->managed_dir) && files->sources == sources->setting_sources &&
+		    files->sdk == sources->sdk && own->permission_mode == o->permission_mode &&
 		    own->mcp_config_count == o->mcp_config_count;
 
 	for (size_t i = 0; same && i < COUNT_OF(texts); i++)
@@ -340,14 +340,14 @@ static bool is_for(const struct policy *p, const struct options *o, const struct
 int policy_open(struct services *sv, struct policy **ret_policy, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct catalog_sources places;
+	struct catalog_sources sources;
 	struct settings *settings;
 	struct policy *p = &sv->policy;
 
-	if (policy_load(sv, err) < 0 || services_agent_sources(sv, &a, &places, err) < 0)
+	if (policy_load(sv, err) < 0 || services_agent_sources(sv, &a, &sources, err) < 0)
 		return -(int)err->kind;
-	if (!is_for(p, &sv->options, &places))
-		for (p = sv->policies; p && !is_for(p, &sv->options, &places);)
+	if (!is_for(p, &sv->options, &sources))
+		for (p = sv->policies; p && !is_for(p, &sv->options, &sources);)
 			p = p->next;
 	if (!p) {
 		if (services_settings(sv, &settings, err) < 0 ||

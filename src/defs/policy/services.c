@@ -148,7 +148,7 @@ static uint64_t stall_ms(const struct services *sv)
 static void configure_endpoint(void *data, const struct provider *p, struct endpoint_options *ret)
 {
 	const struct services *sv = data;
-	const struct options *o = p == sv->endpoints.places.usual ? &sv->options : &(struct options){ 0 };
+	const struct options *o = p == sv->endpoints.providers.usual ? &sv->options : &(struct options){ 0 };
 
 	ret->base_url = option_or_env(sv, o->base_url, p->env.base_url);
 	ret->api_key = option_or_env(sv, o->api_key, p->env.api_key);
@@ -166,7 +166,7 @@ static void configure_endpoint(void *data, const struct provider *p, struct endp
 	ret->gcp_refresh = settings_cstr(sv->policy.settings, "gcpAuthRefresh", ret->arena, NULL);
 }
 
-/* Variables that pin all requests to the place of a provider, from the environment and the settings */
+/* Variables that pin all requests to one provider, from the environment and the settings */
 struct pins {
 	struct {
 		const char *value;
@@ -199,12 +199,12 @@ static void read_pins(const struct services *sv, struct pins *ret)
 	}
 }
 
-/* A pin keeps requests from all other places. A provider that the command line or the host names is above it, unless the pin is
+/* A pin keeps requests from all other providers. A provider that the command line or the host names is above it, unless the pin is
  * one of managed settings. */
 static int admit_provider(void *data, const struct provider *p, struct err *err)
 {
 	const struct services *sv = data;
-	bool chosen = sv->options.provider && p == sv->endpoints.places.usual;
+	bool chosen = sv->options.provider && p == sv->endpoints.providers.usual;
 	const struct provider *pinned = NULL;
 	const char *file = NULL;
 	bool managed = false;
@@ -243,11 +243,11 @@ static void put_managed(void *data, const struct settings_item *item)
 	json_put_raw(w, json_raw(item->value));
 }
 
-/* Places of the settings, names that stand for others, and the catalog that was installed. */
-static int read_places(struct services *sv, struct err *err)
+/* Providers of the settings, names that stand for others, and the catalog that was installed. */
+static int read_providers(struct services *sv, struct err *err)
 {
 	const struct settings *settings = sv->policy.settings;
-	struct places *places = &sv->endpoints.places;
+	struct providers *providers = &sv->endpoints.providers;
 	struct settings_origin at = { 0 };
 	const struct json *own = settings_get(settings, "providers", &at);
 	const struct json *overrides = settings_get(settings, "modelOverrides", NULL);
@@ -261,14 +261,14 @@ static int read_places(struct services *sv, struct err *err)
 		settings_each(settings, "providers", put_managed, &w);
 		json_close(&w);
 	}
-	if (own && places_read_own(places, managed.n ? buf_str(&managed) : json_raw(own), err) < 0)
+	if (own && providers_read_own(providers, managed.n ? buf_str(&managed) : json_raw(own), err) < 0)
 		return err_wrap(err, "%s:%u", at.file, at.line);
 	if (overrides)
-		places_read_overrides(places, json_raw(overrides));
+		providers_read_overrides(providers, json_raw(overrides));
 	const char *path = services_catalog_file(sv, &a);
 	if (path && file_read(path, LARGEST_CATALOG, &file, &why) == 0 &&
-	    catalog_read(&places->arena, buf_str(&file), settings_texts(settings, "modelCatalogKeys", &a),
-			 &places->file, &places->file_count, &why) < 0)
+	    catalog_read(&providers->arena, buf_str(&file), settings_texts(settings, "modelCatalogKeys", &a),
+			 &providers->file, &providers->file_count, &why) < 0)
 		services_log(sv, "models", "%s is not used: %s", path, why.text);
 	return 0;
 }
@@ -288,11 +288,11 @@ int services_open_endpoints(struct services *sv, struct err *err)
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf names = { 0 };
 	const char *setting = settings_cstr(sv->policy.settings, "provider", &a, "anthropic");
-	struct places *places = &sv->endpoints.places;
+	struct providers *providers = &sv->endpoints.providers;
 	const struct provider *pinned = NULL, *twin = NULL;
 	struct pins pins;
 
-	if (places->usual)
+	if (providers->usual)
 		return 0;
 	read_pins(sv, &pins);
 	for (size_t i = 0; provider_table[i] && !sv->options.provider; i++) {
@@ -307,19 +307,19 @@ int services_open_endpoints(struct services *sv, struct err *err)
 		twin = pinned ? p : NULL;
 		pinned = pinned ? pinned : p;
 	}
-	places->variables = (struct variables){ find_variable, all_variables, sv };
+	providers->variables = (struct variables){ find_variable, all_variables, sv };
 	const char *name = sv->options.provider ? sv->options.provider : pinned ? pinned->name : setting;
-	if (!places->own && read_places(sv, err) < 0)
+	if (!providers->own && read_providers(sv, err) < 0)
 		return -(int)err->kind;
-	const struct provider *usual = place_find(places, str_from(name));
-	for (size_t i = 0; i < places->own_count; i++)
-		buf_addf(&names, "%s, ", places->own[i]->name);
+	const struct provider *usual = provider_find(providers, str_from(name));
+	for (size_t i = 0; i < providers->own_count; i++)
+		buf_addf(&names, "%s, ", providers->own[i]->name);
 	for (size_t i = 0; provider_table[i]; i++)
 		buf_addf(&names, "%s%s", i ? ", " : "", provider_table[i]->name);
 	if (!usual)
 		return err_set(err, ERR_USAGE, "unknown provider '%s': expected one of %s", name, names.p);
-	places->usual = usual;
-	places->twin = twin;
+	providers->usual = usual;
+	providers->twin = twin;
 	sv->endpoints.loop = sv->loop;
 	sv->endpoints.configure = configure_endpoint;
 	sv->endpoints.admit = admit_provider;

@@ -25,7 +25,6 @@ struct mcp_pool;
 struct mcp_transport;
 struct mcp_transport_handlers;
 struct sandbox;
-struct catalog;
 struct session_list;
 struct state;
 struct web;

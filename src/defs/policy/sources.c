@@ -356,14 +356,14 @@ int services_mcp_look(struct services *sv, struct mcp_config **ret_config, struc
 	return status;
 }
 
-int services_mcp_locations(struct services *sv, struct arena *a, struct mcp_locations *ret_places, struct err *err)
+int services_mcp_locations(struct services *sv, struct arena *a, struct mcp_locations *ret_locations, struct err *err)
 {
 	struct settings_spec files;
 	const char *state_file;
 
 	if (services_settings_spec(sv, a, &files, err) < 0 || services_state_file(sv, a, &state_file, err) < 0)
 		return -(int)err->kind;
-	mcp_locations_find(ret_places, a, files.cwd, state_file, SETTINGS_ALL);
+	mcp_locations_find(ret_locations, a, files.cwd, state_file, SETTINGS_ALL);
 	return 0;
 }
 

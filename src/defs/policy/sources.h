@@ -33,7 +33,7 @@ int services_mcp_look(struct services *sv, struct mcp_config **ret_config, struc
 /* The one of that name that counts, else the highest that does not; NULL: no such server. */
 const struct mcp_item *mcp_config_item(const struct mcp_config *config, const char *name);
 /* Where the options let a user's servers stand; in the arena. */
-int services_mcp_locations(struct services *sv, struct arena *a, struct mcp_locations *ret_places, struct err *err);
+int services_mcp_locations(struct services *sv, struct arena *a, struct mcp_locations *ret_locations, struct err *err);
 /* A file of a project that is not trusted may be a link to one of the user's own: what is said about the project is not for that. */
 int settings_check_target(const struct settings_spec *files, const char *path, struct err *err);
 int services_check_target(struct services *sv, const char *path, struct err *err); /* for the folder of a command */

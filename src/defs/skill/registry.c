@@ -12,12 +12,12 @@ enum { LARGEST_FILE = 1 << 20, NEAR_LIMIT = 5, NEAR_LENGTH = 64, REST_RESERVE = 
 
 static void add_both(struct catalog_locations *p, enum definition_source source, const char *dir, const char *below)
 {
-	struct catalog_location *place =
-		catalog_add_location(p, PLACE_TREE, source, path_join(&p->arena, dir, "commands"));
+	struct catalog_location *location =
+		catalog_add_location(p, LOCATION_TREE, source, path_join(&p->arena, dir, "commands"));
 
-	place->is_command = true;
-	place->below = below;
-	catalog_add_location(p, PLACE_FOLDERS, source, path_join(&p->arena, dir, "skills"))->below = below;
+	location->is_command = true;
+	location->below = below;
+	catalog_add_location(p, LOCATION_FOLDERS, source, path_join(&p->arena, dir, "skills"))->below = below;
 }
 
 static void add_project(struct catalog_locations *p, const char *claude_dir, const char *below)
@@ -31,20 +31,20 @@ static void add_plugin_path(struct catalog_locations *p, const struct catalog_pl
 {
 	const char *path = at->path;
 	const char *skill_file = path_join(&p->arena, path, "SKILL.md");
-	enum catalog_location_kind kind = at->is_command ? PLACE_TREE : PLACE_FOLDERS;
+	enum catalog_location_kind kind = at->is_command ? LOCATION_TREE : LOCATION_FOLDERS;
 
 	if (file_is_regular(path)) {
-		kind = PLACE_FILE;
+		kind = LOCATION_FILE;
 	} else if (!at->is_command && file_exists(skill_file)) {
-		kind = PLACE_FILE;
+		kind = LOCATION_FILE;
 		path = skill_file;
 	}
-	struct catalog_location *place = catalog_add_location(p, kind, SOURCE_PLUGIN, path);
-	place->plugin = plugin;
-	place->is_command = at->is_command;
+	struct catalog_location *location = catalog_add_location(p, kind, SOURCE_PLUGIN, path);
+	location->plugin = plugin;
+	location->is_command = at->is_command;
 }
 
-static void find_skill_places(struct catalog_locations *p, const struct catalog_sources *s)
+static void find_skill_locations(struct catalog_locations *p, const struct catalog_sources *s)
 {
 	unsigned chosen = s->bare || s->plugins_only ? 0 : s->setting_sources;
 
@@ -57,10 +57,11 @@ static void find_skill_places(struct catalog_locations *p, const struct catalog_
 		catalog_each_project(p, s, root, add_project);
 		/* Called by their way from the root of the repository, or from cwd. */
 		for (size_t i = 0; i < s->nested_count; i++) {
-			struct catalog_location *place = catalog_add_location(
-				p, PLACE_FOLDERS, SOURCE_PROJECT, path_join(&p->arena, s->nested[i], ".claude/skills"));
-			place->below = s->nested[i] + from;
-			place->nested = s->nested[i];
+			struct catalog_location *location =
+				catalog_add_location(p, LOCATION_FOLDERS, SOURCE_PROJECT,
+						     path_join(&p->arena, s->nested[i], ".claude/skills"));
+			location->below = s->nested[i] + from;
+			location->nested = s->nested[i];
 		}
 	}
 	if (chosen & SETTINGS_USER)
@@ -72,18 +73,20 @@ static void find_skill_places(struct catalog_locations *p, const struct catalog_
 		p->list[i].group = 0;
 }
 
-static struct definition *parse_skill(const struct catalog_location *place, const struct tree_file *file,
+static struct definition *parse_skill(const struct catalog_location *location, const struct tree_file *file,
 				      struct str text, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct catalog_plugin *plugin = place->plugin;
+	const struct catalog_plugin *plugin = location->plugin;
 	const char *slash = strrchr(file->path, '/');
-	struct skill_origin origin = { .source = place->source, .is_command = place->is_command, .file = file->path };
+	struct skill_origin origin = { .source = location->source,
+				       .is_command = location->is_command,
+				       .file = file->path };
 
 	/* DIR/NAME/SKILL.md is NAME; of commands a/b.md is a:b. */
-	if (place->kind == PLACE_FOLDERS) {
+	if (location->kind == LOCATION_FOLDERS) {
 		origin.name = file->below;
-	} else if (place->kind == PLACE_FILE && !place->is_command && slash) {
+	} else if (location->kind == LOCATION_FILE && !location->is_command && slash) {
 		const char *dir = arena_dup(&a, file->path, (size_t)(slash - file->path));
 		const char *above = strrchr(dir, '/');
 		origin.name = above ? above + 1 : dir;
@@ -101,7 +104,7 @@ static struct definition *parse_skill(const struct catalog_location *place, cons
 		origin.plugin_root = plugin->vars.root;
 		origin.plugin_data = plugin->vars.data;
 		origin.plugin_trusted = plugin->trusted;
-		origin.stands_alone = place->kind == PLACE_FILE && !place->is_command;
+		origin.stands_alone = location->kind == LOCATION_FILE && !location->is_command;
 	}
 	return &skill_from_markdown(&origin, text)->common;
 }
@@ -129,7 +132,7 @@ static const struct catalog_kind skill_kind = {
 	.reserved = "synced",
 	.largest = LARGEST_FILE,
 	.once = ONE_INODE,
-	.find_places = find_skill_places,
+	.find_locations = find_skill_locations,
 	.parse = parse_skill,
 	.name = name_below,
 	.wins = skill_wins,
@@ -139,7 +142,8 @@ struct catalog *skill_registry_new(const struct catalog_sources *sources)
 {
 	struct catalog *r = NULL;
 
-	(void)catalog_new(&skill_kind, sources, &r, NULL); /* fails for places of a kind's own, and skills have none */
+	(void)catalog_new(&skill_kind, sources, &r,
+			  NULL); /* fails for locations of a kind's own, and skills have none */
 	return r;
 }
 

@@ -5,7 +5,7 @@
  * nested directories, which agents came upon below cwd) < user (CONFIG/skills, CONFIG/commands) < managed
  * (MANAGED/.claude/skills, .../commands).
  *
- * Of two with one name a skill wins over a command, otherwise the later place wins. Of the project the directory nearest to
+ * Of two with one name a skill wins over a command, otherwise the later location wins. Of the project the directory nearest to
  * the root keeps the name, and one below it is called with its directory: "apps/web:deploy". */
 #pragma once
 #include "config/catalog/catalog.h"
@@ -21,8 +21,6 @@ bool skill_registry_add_nested(struct catalog *r, const char *dir);
 const struct catalog_entry *skill_registry_find(const struct catalog *r, struct str name);
 /* Appends names that look like this one, with commas between; nothing if none does. */
 void skill_registry_add_near(struct buf *out, const struct catalog *r, struct str name);
-
-/* The list for a model. */
 
 enum { SKILL_LISTING_BUDGET = 8000, SKILL_LISTING_CHARS = 1536 };
 

@@ -7,10 +7,9 @@
 
 /* All commands, those of the library and the program's own, in the order of the alphabet; NULL as cadre_command_next(). */
 const struct cadre_command *command_next(const struct cadre_command *before);
-/* argv[1] is its name; returns the exit code. */
 /* The problems of the user's keys, a line each; false: there is no such file. They are the view's, above this room. */
 typedef bool doctor_keys_fn(struct buf *out);
-/* keys: what `cadre doctor` asks about keybindings.json */
+/* argv[1] is its name; returns the exit code. keys: what `cadre doctor` asks about keybindings.json */
 int command_run(const struct cadre_command *command, int argc, const char *const *argv, doctor_keys_fn *keys);
 
 int print_text(struct str text); /* to standard output; returns the exit code */

@@ -2,7 +2,7 @@
  * keymap.h - which key does what: a table of actions with their default keys, and what the user's keybindings.json says in their
  * place. It opens no file.
  *
- * To add an action: a row in ACTIONS below, a row in input_action() of face/tui/input.c (rows of other contexts need none: their keys are
+ * To add an action: a row in KEYMAP_ACTIONS below, a row in input_action() of face/tui/input.c (rows of other contexts need none: their keys are
  * translated to the default key of the action), a row in docs/terminal.md.
  *
  * A key is written as in the file: modifiers in any order, then a name: `ctrl+x ctrl+k`, `shift+tab`, `alt+enter`, `K`. Strokes of

@@ -126,7 +126,7 @@ void code_paint(struct str language, struct str code, struct styled *out)
 		unsigned look = LOOK_PLAIN;
 		struct str rest = { code.p + at, code.n - at };
 		size_t n = l ? next_piece(l, rest, line_start, &look) : rest.n;
-		styled_add_foreign(out, look, (struct str){ rest.p, n }, false);
+		styled_add_foreign_lines(out, look, (struct str){ rest.p, n });
 		line_start = rest.p[n - 1] == '\n' || (line_start && rest.p[n - 1] == ' ');
 		at += n;
 	}

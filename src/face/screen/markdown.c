@@ -354,12 +354,17 @@ static int on_leave_span(MD_SPANTYPE type, void *detail, void *data)
 		linked = linked && address.p[i] > ' ' && address.p[i] < 0x7f;
 	if (!str_ends(text, address)) {
 		styled_add(&m->text, LOOK_DIM, STR(" ("));
-		styled_add_foreign(&m->text, linked ? LOOK_LINK : LOOK_DIM, address, true);
+		styled_add_foreign(&m->text, linked ? LOOK_LINK : LOOK_DIM, address);
 		styled_add(&m->text, LOOK_DIM, STR(")"));
 	} else if (linked) {
 		memset(m->text.looks.p + text.n - address.n, LOOK_LINK | LOOK_UNDERLINE, address.n);
 	}
 	return 0;
+}
+
+static void add_words(struct markdown *m, struct str text)
+{
+	(m->code ? styled_add_foreign_lines : styled_add_foreign)(&m->text, m->look | m->block_look, text);
 }
 
 /* &lt; and the like; one that is not known stays as it is written */
@@ -385,7 +390,7 @@ static void add_entity(struct markdown *m, struct str entity)
 			cp = 0xfffd;
 		entity = (struct str){ utf8, utf8_encode((uint32_t)cp, utf8) };
 	}
-	styled_add_foreign(&m->text, m->look | m->block_look, entity, !m->code);
+	add_words(m, entity);
 }
 
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE n, void *data)
@@ -401,7 +406,7 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE n, void *data)
 	else if (type == MD_TEXT_ENTITY)
 		add_entity(m, (struct str){ p, n });
 	else
-		styled_add_foreign(&m->text, m->look | m->block_look, (struct str){ p, n }, !m->code);
+		add_words(m, (struct str){ p, n });
 	return 0;
 }
 
@@ -432,7 +437,7 @@ void markdown_render(struct str text, unsigned columns, bool wraps, struct style
 		styled_clear(&m.text);
 		m.depth = 0;
 		m.begins_item = false;
-		styled_add_foreign(&m.text, LOOK_PLAIN, buf_str(&valid), false);
+		styled_add_foreign_lines(&m.text, LOOK_PLAIN, buf_str(&valid));
 		add_wrapped(&m);
 	}
 	drop_table(&m);

@@ -123,27 +123,32 @@ void styled_addf(struct styled *s, unsigned look, const char *fmt, ...)
 	styled_add(s, look, whole);
 }
 
-void styled_add_foreign(struct styled *s, unsigned look, struct str text, bool one_line)
+void styled_add_foreign(struct styled *s, unsigned look, struct str text)
 {
 	AUTO_BUF struct buf safe = { 0 };
 
-	if (one_line)
-		render_line(&safe, text);
-	else
-		render_text(&safe, text);
+	render_line(&safe, text);
+	styled_add(s, look, buf_str(&safe));
+}
+
+void styled_add_foreign_lines(struct styled *s, unsigned look, struct str text)
+{
+	AUTO_BUF struct buf safe = { 0 };
+
+	render_text(&safe, text);
 	styled_add(s, look, buf_str(&safe));
 }
 
 void styled_add_line(struct styled *s, unsigned look, struct str text)
 {
-	styled_add_foreign(s, look, text, true);
+	styled_add_foreign(s, look, text);
 	styled_add(s, LOOK_PLAIN, STR("\n"));
 }
 
 void styled_add_code(struct styled *s, unsigned look, struct str text)
 {
 	for (struct str rest = text; rest.p;) {
-		styled_add_foreign(s, look, str_cut(&rest, '\t'), true);
+		styled_add_foreign(s, look, str_cut(&rest, '\t'));
 		styled_add(s, look, rest.p ? STR("\t") : STR(""));
 	}
 }

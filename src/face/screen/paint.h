@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * paint.h - text with looks, and how wide it is on a terminal.
  *
- * Foreign text enters through styled_add_foreign() only, which makes it harmless: no control character of a model, a file or a
+ * Foreign text enters through styled_add_foreign() and its like only, which make it harmless: no control character of a model, a file or a
  * server reaches the terminal. A width is the sum of the code points' widths (utf8proc; without it every character outside
  * ASCII counts as two); the cursor stands between grapheme clusters. */
 #pragma once
@@ -64,7 +64,8 @@ void styled_clear(struct styled *s);
 /* For our own words. Characters that act on a terminal, but tab and line end, never get in: they are made visible. */
 void styled_add(struct styled *s, unsigned look, struct str text);
 void styled_addf(struct styled *s, unsigned look, const char *fmt, ...) printf_like(3, 4);
-void styled_add_foreign(struct styled *s, unsigned look, struct str text, bool one_line);
+void styled_add_foreign(struct styled *s, unsigned look, struct str text); /* on one line */
+void styled_add_foreign_lines(struct styled *s, unsigned look, struct str text);
 void styled_add_line(struct styled *s, unsigned look, struct str text); /* foreign, with its line end */
 void styled_add_code(struct styled *s, unsigned look, struct str text); /* foreign, of one line: tabs stay */
 void styled_expand_tabs(struct styled *s);                              /* for rows whose width must be known */
@@ -75,8 +76,6 @@ void styled_write(const struct styled *s, size_t from, size_t to, enum theme the
 #define AUTO_STYLED CLEANUP(styled_release)
 
 unsigned look_of_colour(const char *name); /* red, blue ... of an agent; LOOK_PLAIN if unknown */
-
-/* Columns. */
 
 /* The end of the cluster that starts at `at`, and its width. s is valid UTF-8 without controls but tab. */
 size_t cells_next(struct str s, size_t at, unsigned *ret_width);

@@ -166,14 +166,14 @@ static void describe_call(struct tui *t, struct styled *out, const struct cadre_
 	struct str text = view_event_text(e);
 
 	add_who(&who, e);
-	styled_add_foreign(out, LOOK_BOLD, who.n ? buf_str(&who) : STR("cadre"), true);
+	styled_add_foreign(out, LOOK_BOLD, who.n ? buf_str(&who) : STR("cadre"));
 	if (!strcmp(cadre_event_name(e), "ExitPlanMode")) {
 		styled_add(out, LOOK_BOLD, STR(" has a plan:\n"));
 		if (describe_plan(t, out, text))
 			return;
 	}
 	styled_add(out, LOOK_BOLD, STR(" wants to use "));
-	styled_add_foreign(out, LOOK_BOLD, str_from(cadre_event_name(e)), true);
+	styled_add_foreign(out, LOOK_BOLD, str_from(cadre_event_name(e)));
 	styled_add(out, LOOK_BOLD, STR(":\n"));
 	bool is_edit = describe_edit(t, out, e);
 	for (struct str rest = text; !is_edit && rest.p && text.n;) {
@@ -194,11 +194,11 @@ static void add_inquiry(struct ask *ask, const struct cadre_event *e, size_t i)
 
 	add_who(&who, e);
 	if (who.n) {
-		styled_add_foreign(&q->text, LOOK_DIM, buf_str(&who), true);
+		styled_add_foreign(&q->text, LOOK_DIM, buf_str(&who));
 		styled_add(&q->text, LOOK_DIM, STR(" asks:\n"));
 	}
 	q->several = cadre_event_takes_several(e, i);
-	styled_add_foreign(&q->text, LOOK_BOLD, str_from(cadre_event_question(e, i)), false);
+	styled_add_foreign_lines(&q->text, LOOK_BOLD, str_from(cadre_event_question(e, i)));
 	styled_add(&q->text, LOOK_PLAIN, STR("\n"));
 	while ((label = cadre_event_choice(e, i, q->count, &meaning))) {
 		AUTO_BUF struct buf text = { 0 };
@@ -245,7 +245,7 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 		struct str rest = str_from(cadre_event_question(e, 0)), message = str_cut(&rest, '\n');
 		styled_clear(text);
 		styled_add(text, LOOK_BOLD, STR("server "));
-		styled_add_foreign(text, LOOK_BOLD, str_from(cadre_event_name(e)), true);
+		styled_add_foreign(text, LOOK_BOLD, str_from(cadre_event_name(e)));
 		styled_add(text, LOOK_BOLD, STR(" asks: "));
 		if (rest.p)
 			styled_add_line(text, LOOK_BOLD, message);
@@ -264,7 +264,7 @@ void ask_trust(struct tui *t, struct str why)
 	ask->inquiries = xcalloc(1, sizeof *ask->inquiries);
 	struct inquiry *q = &ask->inquiries[0];
 	styled_add(&q->text, LOOK_BOLD, STR("Do you trust this folder?\n"));
-	styled_add_foreign(&q->text, LOOK_PLAIN, why, true);
+	styled_add_foreign(&q->text, LOOK_PLAIN, why);
 	styled_add(&q->text, LOOK_DIM,
 		   STR("\nRead its .claude folder first: rules, hooks and servers in it act for you.\n"));
 	add_answer(q, "No, not now", "no");
@@ -407,7 +407,7 @@ static void say_answer(struct tui *t, const struct ask *ask, const char *answer)
 	styled_addf(&s, LOOK_DIM, "%s ", tui_mark(t, MARK_ASKS));
 	styled_add(&s, LOOK_DIM, utf8_cut(ask->permission ? str_trim(second) : first, 160));
 	styled_add(&s, LOOK_DIM, STR(" : "));
-	styled_add_foreign(&s, LOOK_PLAIN, str_from(answer), true);
+	styled_add_foreign(&s, LOOK_PLAIN, str_from(answer));
 	feed_styled(t, &s);
 }
 

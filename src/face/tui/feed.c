@@ -128,7 +128,7 @@ void feed_foreign(struct tui *t, unsigned look, struct str text)
 {
 	AUTO_STYLED struct styled s = { 0 };
 
-	styled_add_foreign(&s, look, text, false);
+	styled_add_foreign_lines(&s, look, text);
 	feed_styled(t, &s);
 }
 
@@ -139,7 +139,7 @@ static void feed_line(struct tui *t, unsigned look, const char *mark, struct str
 
 	styled_add(&s, look, str_from(mark));
 	styled_add(&s, look, STR(" "));
-	styled_add_foreign(&s, look, foreign, true);
+	styled_add_foreign(&s, look, foreign);
 	feed_styled(t, &s);
 }
 
@@ -198,7 +198,7 @@ static void add_to_tail(struct tui *t, struct str text)
 {
 	size_t from = t->tail.text.n;
 
-	styled_add_foreign(&t->tail, LOOK_PLAIN, text, false);
+	styled_add_foreign_lines(&t->tail, LOOK_PLAIN, text);
 	for (size_t i = from; i < t->tail.text.n; i++)
 		if (t->tail.text.p[i] == '\t')
 			t->tail.text.p[i] = ' ';
@@ -373,9 +373,9 @@ static void paint_call(struct tui *t, const struct tool_run *run, bool failed, s
 	AUTO_BUF struct buf b = { 0 };
 
 	styled_addf(s, failed ? LOOK_RED : LOOK_CYAN, "%s ", tui_mark(t, failed ? MARK_FAILED : MARK_TOOL));
-	styled_add_foreign(s, LOOK_BOLD, str_from(run->name), true);
+	styled_add_foreign(s, LOOK_BOLD, str_from(run->name));
 	styled_add(s, LOOK_PLAIN, STR(" "));
-	styled_add_foreign(s, LOOK_PLAIN, str_from(run->summary), true);
+	styled_add_foreign(s, LOOK_PLAIN, str_from(run->summary));
 	if (run->added || run->removed) {
 		styled_addf(s, LOOK_GREEN, " +%zu", run->added);
 		styled_addf(s, LOOK_RED, " -%zu", run->removed);
@@ -661,7 +661,7 @@ void feed_add_activity(struct tui *t)
 	} else if (t->tools) {
 		for (const struct tool_run *run = t->tools->next; run; run = run->next)
 			more++;
-		styled_add_foreign(row, LOOK_BOLD, str_from(t->tools->name), true);
+		styled_add_foreign(row, LOOK_BOLD, str_from(t->tools->name));
 		styled_add(row, LOOK_PLAIN, STR(" "));
 		buf_addspan(&b, (tui_now_ms() - t->tools->started_ms) / 1000 * 1000);
 		/* of a long command so much that the time behind it is seen */

@@ -243,16 +243,16 @@ void form_add_rows(struct tui *t, const struct form *f, size_t *ret_row, unsigne
 			styled_add(row, LOOK_CYAN, x->on ? STR("[x]") : STR("[ ]"));
 		else if (x->kind == FIELD_CHOICE)
 			styled_add_foreign(row, LOOK_CYAN,
-					   str_from(x->chosen == SIZE_MAX ? "-" : x->choices[x->chosen]), true);
+					   str_from(x->chosen == SIZE_MAX ? "-" : x->choices[x->chosen]));
 		else
-			styled_add_foreign(row, LOOK_CYAN, buf_str(&x->value.text), true);
+			styled_add_foreign(row, LOOK_CYAN, buf_str(&x->value.text));
 		if (x->wrong)
 			styled_addf(row, LOOK_RED, "  %s %s", tui_mark(t, MARK_FAILED), x->wrong);
 		else if (here && x->help[0])
 			styled_addf(row, LOOK_DIM, "  %s", x->help);
 		for (size_t k = 0; here && !x->wrong && x->kind >= FIELD_CHOICE && k < x->choice_count; k++) {
 			styled_add(row, LOOK_DIM, k ? STR(" | ") : STR("  "));
-			styled_add_foreign(row, LOOK_DIM, str_from(x->choices[k]), true);
+			styled_add_foreign(row, LOOK_DIM, str_from(x->choices[k]));
 		}
 	}
 }

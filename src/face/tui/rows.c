@@ -135,7 +135,7 @@ static void add_input_row(struct tui *t, const struct draft *d, size_t from, siz
 			styled_addf(row, LOOK_CYAN, "[%s]", label);
 		else
 			styled_add_foreign(row, at >= selected && at < selected_end ? LOOK_UNDERLINE : LOOK_PLAIN,
-					   (struct str){ text.p + at, end - at }, true);
+					   (struct str){ text.p + at, end - at });
 		at = end;
 	}
 }
@@ -309,7 +309,7 @@ static void add_question(struct tui *t, size_t *ret_row, unsigned *ret_column)
 	struct styled *hint = rows_add(t);
 	styled_add(hint, LOOK_DIM, ask->takes_keys ? STR("") : STR("in a moment: "));
 	if (t->note.n)
-		styled_add_foreign(hint, LOOK_YELLOW, buf_str(&t->note), true);
+		styled_add_foreign(hint, LOOK_YELLOW, buf_str(&t->note));
 	else
 		styled_add(hint, LOOK_DIM,
 			   ask->in_rule    ? STR("enter . esc back . the rule that is kept")
@@ -337,13 +337,13 @@ static void add_status(struct tui *t, bool small)
 		return;
 	struct styled *row = rows_add(t);
 	if (t->note.n) {
-		styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note), true);
+		styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note));
 	} else if (small) {
 		styled_add(row, LOOK_YELLOW, STR("tab: a question"));
 	} else {
 		if (t->vim.on)
 			styled_addf(row, LOOK_BOLD, "%s ", vim_mode_name(&t->vim));
-		styled_add_foreign(row, LOOK_DIM, str_from(cadre_session_model(t->session)), true);
+		styled_add_foreign(row, LOOK_DIM, str_from(cadre_session_model(t->session)));
 		if (t->window)
 			styled_addf(row, LOOK_DIM, " . ctx %lld%%", (long long)(t->context * 100 / t->window));
 		if (t->cost_usd > 0)
@@ -379,7 +379,7 @@ void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column)
 		for (size_t i = 0; i < t->queue_count && i < QUEUE_ROWS && !small; i++) {
 			struct styled *row = rows_add(t);
 			styled_add(row, LOOK_DIM, STR("queued: "));
-			styled_add_foreign(row, LOOK_DIM, str_from(t->queue[i].text), true);
+			styled_add_foreign(row, LOOK_DIM, str_from(t->queue[i].text));
 		}
 		AUTO_BUF struct buf prompt = { 0 };
 		buf_addf(&prompt, "%s ", tui_mark(t, MARK_PROMPT));

@@ -36,8 +36,8 @@ struct todo;    /* todo.c */
 struct job;     /* job.c */
 struct program; /* job.c */
 struct view;    /* face/cli/view.h */
-struct menu;    /* menu.c */
-struct page;    /* page.c */
+struct menu;    /* face/view/menu.c */
+struct page;    /* face/view/page.c */
 
 struct tool_run {
 	struct tool_run *next;
@@ -271,7 +271,7 @@ size_t form_count(const struct form *f);
 char *form_answer(const struct form *f, size_t i); /* owned; NULL: none */
 void form_add_rows(struct tui *t, const struct form *f, size_t *ret_row, unsigned *ret_column);
 
-/* menu.c: suggestions. */
+/* face/view/menu.c: suggestions. */
 
 void menu_update(struct tui *t);                     /* the draft has changed */
 bool menu_key(struct tui *t, const struct key *key); /* false: not for the menu */
@@ -280,7 +280,7 @@ bool menu_complete(struct tui *t);       /* plain mode: Tab completes, or writes
 void menu_search_history(struct tui *t); /* Ctrl-R */
 void menu_close(struct tui *t);
 
-/* page.c: views on the whole screen. */
+/* face/view/page.c: views on the whole screen. */
 
 struct page_item {
 	char *id;   /* what is chosen */
@@ -317,7 +317,7 @@ struct page {
 	page_choose_fn *choose;
 	page_preview_fn *preview; /* NULL: none */
 	bool preview_end;         /* its end is shown, if not all fits */
-	/* PAGE_AGENTS (roster.c) */
+	/* PAGE_AGENTS (face/view/roster.c) */
 	struct roster_row *rows;
 	size_t row_count, row_cap;
 	unsigned sort;
@@ -342,7 +342,7 @@ void page_draw(struct tui *t, struct buf *out);
 bool page_has_text(struct str s, struct str part); /* case is ignored */
 void tui_copy(struct tui *t, struct str text);     /* into the clipboard of the terminal (OSC 52) */
 
-/* roster.c: the view of all agents. */
+/* face/view/roster.c: the view of all agents. */
 
 void page_open_agents(struct tui *t);
 void roster_add_rows(struct tui *t, struct page *p, size_t room);
@@ -352,7 +352,7 @@ const struct agent_row *roster_find(const struct tui *t,
 				    struct str agent);                /* by its id, a member by its name; NULL: none */
 void roster_tell(struct tui *t, const char *agent, const char *text); /* id or name; also /tell */
 
-/* command.c */
+/* face/view/command.c */
 
 void command_show_transcript(struct tui *t); /* Ctrl-O */
 struct slash {
@@ -362,9 +362,10 @@ struct slash {
 	void (*run)(struct tui *t, const struct slash *slash, struct str rest);
 	const char *words; /* of the subcommand that answers it; of a list; a key; a prompt */
 };
-void command_remember(struct tui *t, struct str text); /* memory.c: # */
+void command_remember(struct tui *t, struct str text); /* face/view/memory.c: # */
 typedef void slash_fn(struct tui *t, const struct slash *slash, struct str rest);
-slash_fn command_memory, command_observe, command_terminal_setup, command_statusline; /* memory.c, setup.c */
+slash_fn command_memory, command_observe, command_terminal_setup,
+	command_statusline;                                             /* face/view/memory.c, face/view/setup.c */
 void command_set(struct tui *t, const char *option, const char *value); /* of the session; says what it is now */
 bool command_is(const struct slash *s, struct str name);                /* its name or one of its aliases */
 extern const struct slash slash_table[];
@@ -372,7 +373,7 @@ extern const size_t slash_count;
 bool command_address(struct tui *t, struct str line); /* @NAME TEXT, or @ alone; false: it is for no member */
 bool command_slash(struct tui *t, struct str line);   /* true: it was one of ours, or is known to be none */
 
-/* show.c: what commands show of the session. */
+/* face/view/show.c: what commands show of the session. */
 
 /* Two columns of our own words, the right one wrapped where it begins; below each other in a narrow window */
 void show_pair(struct tui *t, struct buf *out, struct str left, unsigned indent, struct str right);
@@ -393,7 +394,7 @@ void show_past(struct tui *t);                             /* of the session tha
 void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out);
 bool show_store(struct tui *t, const char *source, const char *key, const char *value);
 
-/* past.c: transcripts. */
+/* face/view/past.c: transcripts. */
 
 struct past {
 	struct tui *tui;

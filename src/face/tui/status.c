@@ -145,11 +145,11 @@ static void add_with_looks(struct styled *row, struct str line)
 			at++;
 			continue;
 		}
-		styled_add_foreign(row, look, (struct str){ line.p + from, at - from }, true);
+		styled_add_foreign(row, look, (struct str){ line.p + from, at - from });
 		look = apply_sgr(look, (struct str){ line.p + at + 2, end - at - 2 });
 		at = from = end + 1;
 	}
-	styled_add_foreign(row, look, (struct str){ line.p + from, line.n - from }, true);
+	styled_add_foreign(row, look, (struct str){ line.p + from, line.n - from });
 }
 
 bool status_add_rows(struct tui *t)

@@ -359,7 +359,7 @@ void menu_add_rows(struct tui *t)
 		unsigned look = i == m->selected ? LOOK_BOLD | LOOK_CYAN : LOOK_PLAIN;
 		styled_add(row, look, i == m->selected ? str_from(tui_mark(t, MARK_PROMPT)) : STR(" "));
 		styled_add(row, look, STR(" "));
-		styled_add_foreign(row, look, str_from(m->items[i].text), true);
+		styled_add_foreign(row, look, str_from(m->items[i].text));
 		if (m->items[i].help[0] && t->region.columns >= 40) {
 			unsigned width = cells_width(buf_str(&row->text));
 			styled_addf(row, LOOK_PLAIN, "%*s", width < column ? (int)(column - width) : 1, "");

@@ -80,7 +80,7 @@ struct page *page_open_text(struct tui *t, const char *title, struct str foreign
 {
 	struct page *p = page_open(t, PAGE_TEXT, title);
 
-	styled_add_foreign(&p->text, LOOK_PLAIN, foreign, false);
+	styled_add_foreign_lines(&p->text, LOOK_PLAIN, foreign);
 	styled_expand_tabs(&p->text);
 	return p;
 }
@@ -295,7 +295,7 @@ void page_draw(struct tui *t, struct buf *out)
 			styled_add(row, LOOK_DIM,
 				   p->writing ? STR("   enter sends . esc back") : STR("   enter takes . esc leaves"));
 	} else if (t->note.n) {
-		styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note), true);
+		styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note));
 	} else if (p->kind == PAGE_TEXT) {
 		styled_add(row, LOOK_DIM, STR("q leaves . / searches . n N . PgUp PgDn g G . y copies . v editor"));
 	} else {

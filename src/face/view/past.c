@@ -82,17 +82,17 @@ static void add_block(struct past *p, bool of_user, const struct json *b, struct
 			return;
 		}
 		styled_addf(p->out, LOOK_BOLD, "\n%s ", tui_mark(p->tui, MARK_PROMPT));
-		styled_add_foreign(p->out, LOOK_BOLD, p->whole ? text : utf8_cut(text, SUMMARY_BYTES), false);
+		styled_add_foreign_lines(p->out, LOOK_BOLD, p->whole ? text : utf8_cut(text, SUMMARY_BYTES));
 		styled_add(p->out, LOOK_PLAIN, STR("\n"));
 	} else if (text.n) {
 		styled_add(p->out, LOOK_PLAIN, STR("\n"));
 		markdown_render(text, p->columns, true, p->out);
 	} else if (json_str_is(type, "thinking") && p->whole) {
-		styled_add_foreign(p->out, LOOK_DIM, str_trim(json_str(json_get(b, "thinking"), a)), false);
+		styled_add_foreign_lines(p->out, LOOK_DIM, str_trim(json_str(json_get(b, "thinking"), a)));
 		styled_add(p->out, LOOK_PLAIN, STR("\n"));
 	} else if (json_str_is(type, "tool_use")) {
 		styled_addf(p->out, LOOK_CYAN, "%s ", tui_mark(p->tui, MARK_TOOL));
-		styled_add_foreign(p->out, LOOK_BOLD, json_str(json_get(b, "name"), a), true);
+		styled_add_foreign(p->out, LOOK_BOLD, json_str(json_get(b, "name"), a));
 		styled_add(p->out, LOOK_PLAIN, STR(" "));
 		styled_add_line(p->out, LOOK_PLAIN, call_subject(json_get(b, "input"), a));
 	} else if (json_str_is(type, "tool_result")) {

@@ -201,13 +201,13 @@ void show_servers(struct tui *t)
 			    tui_mark(t, good  ? MARK_DONE
 					: bad ? MARK_FAILED
 					      : MARK_RUNS));
-		styled_add_foreign(&s, LOOK_BOLD, json_str(json_get(m, "name"), &a), true);
+		styled_add_foreign(&s, LOOK_BOLD, json_str(json_get(m, "name"), &a));
 		styled_addf(&s, LOOK_PLAIN, "  %s", json_cstr(status, &a));
 		if (json_is(tools, JSON_ARRAY))
 			styled_addf(&s, LOOK_DIM, ", %zu tool%s", (size_t)tools->count, tools->count == 1 ? "" : "s");
 		if (info) {
 			styled_add(&s, LOOK_DIM, STR("  "));
-			styled_add_foreign(&s, LOOK_DIM, json_str(info, &a), true);
+			styled_add_foreign(&s, LOOK_DIM, json_str(info, &a));
 		}
 		styled_add(&s, LOOK_PLAIN, STR("\n"));
 	}
@@ -228,13 +228,13 @@ void show_hooks(struct tui *t)
 		return;
 	for (const struct json *h = json_items(list); h; h = json_next(list, h)) {
 		struct str matcher = json_str(json_get(h, "matcher"), &a);
-		styled_add_foreign(&s, LOOK_BOLD, json_str(json_get(h, "event"), &a), true);
+		styled_add_foreign(&s, LOOK_BOLD, json_str(json_get(h, "event"), &a));
 		if (matcher.n) {
 			styled_add(&s, LOOK_PLAIN, STR(" "));
-			styled_add_foreign(&s, LOOK_PLAIN, matcher, true);
+			styled_add_foreign(&s, LOOK_PLAIN, matcher);
 		}
 		styled_addf(&s, LOOK_PLAIN, "  %s: ", json_cstr(json_get(h, "type"), &a));
-		styled_add_foreign(&s, LOOK_PLAIN, json_str(json_get(h, "commandText"), &a), true);
+		styled_add_foreign(&s, LOOK_PLAIN, json_str(json_get(h, "commandText"), &a));
 		styled_addf(&s, LOOK_DIM, "  (%s%s)\n", json_cstr(json_get(h, "sourceLabel"), &a),
 			    json_bool(json_get(h, "disabled")) ? ", off" : "");
 	}
@@ -371,7 +371,7 @@ void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out)
 	(void)json_i64(json_get(root, "insertions"), &added);
 	(void)json_i64(json_get(root, "deletions"), &removed);
 	if (!json_bool(json_get(root, "canRewind")))
-		styled_add_foreign(&s, LOOK_DIM, json_str(json_get(root, "error"), &a), true);
+		styled_add_foreign(&s, LOOK_DIM, json_str(json_get(root, "error"), &a));
 	else
 		styled_addf(&s, LOOK_BOLD, "%zu file%s %s: +%lld -%lld lines", (size_t)files->count,
 			    files->count == 1 ? "" : "s", dry ? "would change" : "set back", (long long)added,

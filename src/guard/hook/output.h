@@ -54,5 +54,5 @@ void hook_answer_read(struct arena *arena, enum hook_event event, bool continue_
 void hook_reply_block(struct hook_reply *reply, enum hook_event event, struct str reason);
 struct str hook_repaired(struct arena *arena, struct str text); /* as valid UTF-8: itself, or a copy in the arena */
 
-/* For tests. Only BEL and the titles and notices of OSC 0, 1, 2, 9, 99, 777: nothing that moves, clears, reads or pastes. */
+/* Only BEL and the titles and notices of OSC 0, 1, 2, 9, 99, 777: nothing that moves, clears, reads or pastes. */
 bool hook_sequence_is_harmless(struct str s);

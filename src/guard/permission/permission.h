@@ -212,7 +212,7 @@ struct permission_verdict {
 	bool classify;                       /* auto mode: a classifier may decide instead of a person */
 	bool unanswerable;                   /* it is DENY because no one can be asked */
 	struct buf reason;                   /* DENY: for the model; ASK: for the person; ALLOW: empty */
-	char *file, *file_target;            /* what was judged (tool.h), owned; NULL: no file, or a loop of links */
+	char *file, *file_target; /* what was judged (core/tool/tool.h), owned; NULL: no file, or a loop of links */
 };
 void permission_explain(const struct permission *p, struct tool_use use, enum permission_hint hint,
 			struct permission_verdict *ret);
@@ -233,16 +233,12 @@ const char *permission_main_path(const struct permission *p, struct arena *a, co
  * for all hosts names none. */
 bool permission_names_host(const struct permission *p, struct str host);
 
-/* Suggestions. */
-
 enum { SUGGESTION_MAX_BYTES = 500 }; /* a person would not read a longer one */
 
 /* The rule that would let such a use pass without a question next time, in the arena; NULL: no rule of the session would.
  * It allows what the person sees and nothing beside it: a command word for word, a path, a host, a tool by its name. A prefix
  * is never suggested: a person who allowed `git push origin` did not see `git push origin --force`. */
 const char *permission_suggest(struct arena *a, const struct permission *p, struct tool_use use);
-
-/* Hidden files. */
 
 /* Files that a search must not show, though it may look at the directories around them: some deny rule forbids to read them. A
  * snapshot: it is made and freed on the loop and used on any thread, while rules may be added. */

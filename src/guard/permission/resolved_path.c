@@ -145,7 +145,7 @@ bool path_is_critical(const char *path, const char *cwd)
 	return !strchr(path + 1, '/') || path_is_inside(cwd, path) || (home && path_is_inside(home, path));
 }
 
-/* Which words of a command are files. Programs that shell_options.c does not list take none that we know of. An
+/* Which words of a command are files. Programs that guard/shell/shell_options.c does not list take none that we know of. An
  * option that is not known may have a file as its value. */
 
 enum { EXPANDED_MAX = 1000 };

@@ -20,8 +20,6 @@ bool path_is_protected(const char *path);
  * works and those above it. */
 bool path_is_critical(const char *path, const char *cwd);
 
-/* Files of commands. */
-
 /* The files that a command names: its operands, as far as the program is known to take files there, and its
  * redirections. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * rule.h - one permission rule: "Tool" or "Tool(specifier)".
  *
- *   Bash(npm run build)   exactly this command     Read(src/x.c)          a path, as in .gitignore (rule_pattern.h)
+ *   Bash(npm run build)   exactly this command     Read(src/x)            a path, as in .gitignore (rule_pattern.h)
  *   Bash(npm run *)       words at its beginning   WebFetch(domain:HOST)  a host (rule_pattern.h)
  *   Bash(npm:*)           the same                 Agent(TYPE, TYPE)      a type of agent
  *   Bash(git * main)      * is any text            Skill(NAME), (NAME *)  a skill, with any arguments

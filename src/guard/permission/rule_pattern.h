@@ -4,8 +4,6 @@
 #include "lib/base/arena.h"
 #include "lib/match/glob.h"
 
-/* Paths. */
-
 /* The path in Read(...) and Edit(...), written as in .gitignore.
  *
  *   //x    from the root of the file system      x, x/y   from where the agent works
@@ -55,8 +53,6 @@ bool path_rule_match(const struct path_rule *r, const char *path, const struct p
 bool path_relative(const char *path, const char *dir, struct str *ret_relative);
 bool path_rule_match_relative(const struct path_rule *r, struct str relative);
 
-/* Commands. */
-
 enum command_shape {
 	COMMAND_EXACT,
 	COMMAND_WORDS, /* begins with these words: "npm run *" */
@@ -85,8 +81,6 @@ static inline struct str command_first_word(struct str words)
 
 	return str_cut(&rest, ' ');
 }
-
-/* Hosts. */
 
 /* The host in WebFetch(domain:...): "example.com" is itself, "*.example.com" any host below it but not itself,
  * "*" all; any other * stays within one label. Case and a dot at the end do not count. */

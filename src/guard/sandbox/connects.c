@@ -3,7 +3,7 @@
  * One that was bound in the cell may be reached, one outside only if the settings name it. Address and socket are taken once and
  * used by us, so nothing that was looked at can be swapped; the call itself never continues.
  *
- * Each command brings a listener: it comes through a socket pair whose other end the child inherits (confine.h), and lives as long
+ * Each command brings a listener: it comes through a socket pair whose other end the child inherits (lib/confine/confine.h), and lives as long
  * as a process that has its filter. A connect that would block waits on a timer, not on the loop. */
 #include <errno.h>
 #include <fcntl.h>

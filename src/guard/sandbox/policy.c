@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * policy.c - reads the sandbox.* settings. Which files may say what is decided by the settings themselves
- * (settings_belief.c); here a path becomes a real one, and what cannot be meant becomes a note. */
+ * (config/settings/settings_merge.c); here a path becomes a real one, and what cannot be meant becomes a note. */
 #include "guard/sandbox/policy.h"
 #include <ctype.h>
 #include <glob.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * profile.c - from belief to paths. A command that passed as reading may read what a command of its kind may name without a
- * question (evaluate_file.c), and what programs need to run at all. */
+ * question (guard/permission/evaluate_file.c), and what programs need to run at all. */
 #include "guard/sandbox/profile.h"
 #include <dirent.h>
 #include <limits.h>

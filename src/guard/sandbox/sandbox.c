@@ -16,14 +16,14 @@
 #include "guard/sandbox/sandbox_int.h"
 #include "guard/shell/shell_command.h"
 
-struct sandbox *sandbox_new(const struct sandbox_options *places)
+struct sandbox *sandbox_new(const struct sandbox_options *options)
 {
 	struct sandbox *s = xcalloc(1, sizeof *s);
 
-	s->loop = places->loop;
-	s->spawner = places->spawner;
-	s->config_dir = xstrdup(places->config_dir);
-	s->temp_dir = xstrdup(places->temp_dir);
+	s->loop = options->loop;
+	s->spawner = options->spawner;
+	s->config_dir = xstrdup(options->config_dir);
+	s->temp_dir = xstrdup(options->temp_dir);
 	return s;
 }
 

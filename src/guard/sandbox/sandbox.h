@@ -28,7 +28,7 @@ struct sandbox_options {
 	const char *config_dir, *temp_dir; /* copied; temp_dir is made when it is needed and removed at the end */
 	struct spawner *spawner;           /* whose keeper removes temp_dir if we are killed; NULL: it stays then */
 };
-struct sandbox *sandbox_new(const struct sandbox_options *places);
+struct sandbox *sandbox_new(const struct sandbox_options *options);
 void sandbox_free(struct sandbox *s);
 /* Takes the policy; commands that run keep what they started with. */
 void sandbox_use_policy(struct sandbox *s, struct sandbox_policy *policy);

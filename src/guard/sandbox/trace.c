@@ -3,7 +3,7 @@
  * refuses which file it was, and lets them continue: the kernel decides. A call that the filter refuses gets its error from here.
  *
  * A file is reported if the kernel would get as far as the wall: what does not exist is not refused. execve(2) is not among the calls:
- * no wall knows it, and the first one comes while this process still waits for its child (spawn.c). */
+ * no wall knows it, and the first one comes while this process still waits for its child (lib/io/spawn.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -60,8 +60,6 @@ struct shell_program {
 const struct shell_program *shell_find_program(const struct shell_command *c, size_t *ret_first);
 const struct shell_program *shell_find_git(const struct shell_command *c, size_t *ret_first); /* shell_read_only.c */
 
-/* Parts. */
-
 struct shell_parts {
 	const struct shell_program *program;
 	const struct shell_word *words; /* behind the name */

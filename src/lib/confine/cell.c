@@ -686,7 +686,7 @@ int confine_restrict(const struct confine *c)
 	uint32_t set = c->keep_capabilities ? kept : 0;
 	struct __user_cap_data_struct data[2] = { { .effective = set, .permitted = set, .inheritable = 0 }, { 0 } };
 
-	/* With no_new_privs, which spawn.c sets first, execve gives none of them back. */
+	/* With no_new_privs, which lib/io/spawn.c sets first, execve gives none of them back. */
 	if (syscall(SYS_capset, &head, data) < 0)
 		return -1;
 	if (c->no_cores && syscall(SYS_prlimit64, 0, RLIMIT_CORE, &small, NULL) < 0)

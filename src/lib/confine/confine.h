@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * confine.h - what the kernel holds one child to, as a plan that the parent makes and the child carries out with plain
- * system calls before it runs anything (spawn.c). There is no policy here. */
+ * system calls before it runs anything (lib/io/spawn.c). There is no policy here. */
 #pragma once
 #include <linux/filter.h>
 #include "lib/base/base.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * landlock.h - limits the paths that a child process may write to, and if wanted those that it may read. The kernel
- * enforces it (spawn.h, landlock_fd) for the child and its descendants. */
+ * enforces it (landlock_fd in lib/io/spawn.h) for the child and its descendants. */
 #pragma once
 #include "lib/base/base.h"
 

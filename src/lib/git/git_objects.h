@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * git_objects.h - an object store of an agent's own, so that it cannot destroy the history of the repository. git must remove
- * files where it writes objects. So commands of the agent see their own store in the place of the shared one (confine.h), and
+ * files where it writes objects. So commands of the agent see their own store in the place of the shared one (lib/confine/confine.h), and
  * the shared one, read-only, as its alternate. What they made is moved to the shared store when a command has ended. */
 #pragma once
 #include "lib/base/arena.h"

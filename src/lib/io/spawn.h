@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * spawn.h - child processes. The only file of the program that starts one is spawn.c (docs/internals/spawn.md).
+ * spawn.h - child processes of agents, hooks, servers and helpers (docs/internals/spawn.md). The terminal starts the user's programs
+ * itself (face/tui/job.c).
  *
  * vfork, then raw system calls only in the child: setpgid, signals reset, soft descriptor limit 1,024, no_new_privs,
  * landlock_restrict_self on a ruleset the parent made, dup2, chdir, execve. Every child is the leader of a process
@@ -58,7 +59,7 @@ struct child_options {
 	const struct child_wishes *wishes; /* for the confiner; NULL: none */
 	enum child_of of;                  /* other than CHILD_OF_US: the confiner decides what holds it */
 	void *cage;                        /* with that: whose rules hold it, for the confiner; NULL: it must not run */
-	const struct confine *confine;     /* what else holds it (confine.h); NULL: nothing */
+	const struct confine *confine;     /* what else holds it (lib/confine/confine.h); NULL: nothing */
 };
 
 /* Decides what holds programs that hooks and servers are. hold changes confine and envp of the options, or leaves them. Below 0: it

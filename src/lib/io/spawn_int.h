@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * spawn_int.h - shared by spawn.c (starting), child.c (the life after it), spawner.c (what children share),
- * keeper.c and orphan.c. */
+ * spawn_int.h - shared by spawn.c (starting), child.c (the life after it), spawner.c (what children share)
+ * and keeper.c. */
 #pragma once
 #include <signal.h>
 #include <termios.h>
@@ -44,7 +44,7 @@ bool keeper_send_path(const struct keeper *k, int32_t what, const char *path);
  * running. */
 void keeper_stop(struct keeper *k, bool clean);
 
-/* orphan.c. All of it may run in the keeper: no malloc, no locks. A process is marked if its environment has
+/* keeper.c: what children left. All of it may run in the keeper: no malloc, no locks. A process is marked if its environment has
  * CADRE_SPAWN with this id: only descendants of the spawner have it. */
 #define SPAWN_MARK "CADRE_SPAWN="
 bool orphan_is_marked(pid_t pid, const char *id);

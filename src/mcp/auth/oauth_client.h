@@ -10,8 +10,6 @@
 char *oauth_secret(struct arena *arena);                             /* 43 random characters */
 char *oauth_pkce_challenge(struct arena *arena, const char *secret); /* its SHA-256, base64url */
 
-/* The client. */
-
 /* In order of preference for a client with a secret */
 enum oauth_method { OAUTH_BASIC, OAUTH_POST, OAUTH_NONE, OAUTH_KEY };
 extern const char *const oauth_method_words[];                          /* "client_secret_basic", ... */

@@ -5,8 +5,6 @@
 #include "lib/base/buf.h"
 #include "lib/io/http.h"
 
-/* Addresses. */
-
 struct oauth_url {
 	const char *origin; /* scheme, host in lower case, and the port if it is not the scheme's own */
 	const char *path;   /* begins with '/' */
@@ -27,8 +25,6 @@ bool oauth_url_covers(const char *resource, const char *url);
 void oauth_form_add(struct buf *out, const char *name, const char *value);
 /* The first value of the name, decoded; NULL: missing, or contains a NUL. */
 const char *oauth_form_get(struct arena *arena, struct str form, const char *name);
-
-/* One request. */
 
 struct oauth_fetch;
 

@@ -12,8 +12,6 @@ bool oauth_scope_covers(const char *scopes, const char *wanted); /* all of wante
 const char *oauth_scope_union(struct arena *arena, const char *a, const char *b);
 const char *oauth_scope_without(struct arena *arena, const char *scopes, struct str one); /* NULL: empty */
 
-/* Tokens and grants. */
-
 struct oauth_token {
 	const char *access;  /* NULL: none, only the client is known */
 	const char *refresh; /* NULL: none */

@@ -61,8 +61,6 @@ void mcp_rpc_returned(struct mcp_rpc *rpc, int64_t id);
 /* notifications/progress: restarts the idle timeout of the request with this token. */
 void mcp_rpc_progress(struct mcp_rpc *rpc, const struct json *params);
 
-/* The connection. */
-
 #define MCP_PHASES(X)                                             \
 	X(NEW)       /* not started */                            \
 	X(WAIT)      /* for the timer: the next try */            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * pool.h - the connections of a process: one for each distinct configuration (server.h: key) in each environment (mcp_env), shared by
+ * pool.h - the connections of a process: one for each distinct configuration (mcp/servers/server.h: key) in each environment (mcp_env), shared by
  * reference.
  *
  * An agent joins the servers that it may use and leaves them at its end. After the last lease the connection ends with

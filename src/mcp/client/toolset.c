@@ -225,7 +225,7 @@ static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
 		json_close(&w);
 	buf_release(&m->text);
 	free(m->pieces);
-	tool_call_end(m->call, is_error);
+	tool_call_end_as(m->call, is_error);
 }
 
 void mcp_result_finish_resource(struct tool_call *call, const struct json *result)

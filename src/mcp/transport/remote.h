@@ -64,7 +64,7 @@ struct exchange_class {
 	void (*head)(struct exchange *x); /* status and headers received; may be NULL */
 	/* An event of the stream, or the whole body of a 2xx (name empty). NULL: ignored. */
 	void (*event)(struct exchange *x, struct str name, struct str payload);
-	/* The end of a transfer; see status, error, answered and denied. Must call exchange_free, exchange_again, or
+	/* The end of a transfer; see status, error, answered and denied. Must call exchange_free(), enter EXCHANGE_PAUSE, or
 	 * close the remote. */
 	void (*end)(struct exchange *x);
 };

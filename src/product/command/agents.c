@@ -349,7 +349,7 @@ static int check_places(struct check *k, struct services *sv, struct err *err)
 			check_problem(k, r->failed[i].path, r->failed[i].line, r->failed[i].message);
 	}
 	for (size_t i = 0; i < r->all_count; i++)
-		if (r->all[i].hidden_by && r->all[i].hidden_by->place == r->all[i].place)
+		if (r->all[i].hidden_by && r->all[i].hidden_by->group == r->all[i].group)
 			report_line(k->report, CADRE_WARN, "%s: not used: %s in the same place is an agent '%s' too",
 				    r->all[i].definition->file, r->all[i].hidden_by->definition->file,
 				    r->all[i].definition->name);

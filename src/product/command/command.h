@@ -44,9 +44,7 @@ int command_fail_usage(struct cadre_call *call, const char *usage);
 		__VA_ARGS__, NULL \
 	}
 
-/* A line of a transcript for people. */
-
-/* Rows for one line; none if it has nothing to show. *ret_end: the agent has ended; untouched by a line that is not JSON,
+/* Rows for one line of a transcript; none if it has nothing to show. *ret_end: the agent has ended; untouched by a line that is not JSON,
  * except that a later line of a conversation takes an end back. */
 void logs_line(struct cadre_report *piece, struct str line, bool *ret_end);
 

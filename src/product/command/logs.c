@@ -242,13 +242,13 @@ static int logs_run(struct cadre_call *call)
 {
 	AUTO_TASKS struct task_list list = { 0 };
 	struct logs l = { .call = call, .w = json_out(&call->report->json) };
-	struct task_places places;
+	struct task_dirs dirs;
 	struct found_task found;
 	struct err *err = call->err;
 
-	if (task_list_collect(&list, call->services, &places, err) < 0)
+	if (task_list_collect(&list, call->services, &dirs, err) < 0)
 		return -(int)err->kind;
-	task_list_add_forgotten(&list, places.project_dir, false);
+	task_list_add_forgotten(&list, dirs.project_dir, false);
 	if (task_list_find(&list, call->operands[0], NULL, &found, err) < 0)
 		return -(int)err->kind;
 	if (!found.row->transcript[0])

@@ -120,7 +120,7 @@ static int mcp_list(struct cadre_call *call)
 	/* Why items do not count, behind the table */
 	for (size_t i = 0; i < config->count; i++) {
 		const struct mcp_item *item = &config->items[i];
-		if (item->error_type) /* the error has its place */
+		if (item->error_type) /* the error has its location */
 			report_line(r, CADRE_BAD, "%s", item->reason);
 		else if (item->standing == MCP_REFUSED || item->standing == MCP_UNAPPROVED)
 			report_line(r, styles[item->standing], "%s: server '%s': %s", item_position(r, item),
@@ -268,7 +268,7 @@ int mcp_write_entry(struct buf *out, const struct wanted_server *e, struct err *
 }
 
 /* Warns about an entry that does not count yet. */
-static void report_standing(struct services *sv, struct cadre_report *r, const struct mcp_location *place,
+static void report_standing(struct services *sv, struct cadre_report *r, const struct mcp_location *location,
 			    const char *name)
 {
 	struct mcp_config *config = NULL;
@@ -280,7 +280,7 @@ static void report_standing(struct services *sv, struct cadre_report *r, const s
 	}
 	for (size_t i = 0; i < config->count; i++) {
 		const struct mcp_item *item = &config->items[i];
-		if (item->scope == place->scope && !strcmp(item->name, name) && item->standing != MCP_COUNTS) {
+		if (item->scope == location->scope && !strcmp(item->name, name) && item->standing != MCP_COUNTS) {
 			report_line(r, CADRE_WARN, "It does not count yet (%s): %s.", mcp_standing_word(item->standing),
 				    item->reason);
 			break;
@@ -289,15 +289,16 @@ static void report_standing(struct services *sv, struct cadre_report *r, const s
 	mcp_config_free(config);
 }
 
-static void report_change(struct cadre_report *r, const struct mcp_location *place, const char *name, const char *done)
+static void report_change(struct cadre_report *r, const struct mcp_location *location, const char *name,
+			  const char *done)
 {
 	json_addf(&r->json, "{name:'%s', scope:'%s', file:'%s', folder:'%s', done:'%s'}", name,
-		  mcp_scope_word(place->scope), place->file, place->folder, done);
-	report_line(r, CADRE_GOOD, "Server %s is %s (scope %s).", name, done, mcp_scope_word(place->scope));
-	if (place->folder)
-		report_line(r, CADRE_NOTE, "Changed: %s, for the folder %s.", place->file, place->folder);
+		  mcp_scope_word(location->scope), location->file, location->folder, done);
+	report_line(r, CADRE_GOOD, "Server %s is %s (scope %s).", name, done, mcp_scope_word(location->scope));
+	if (location->folder)
+		report_line(r, CADRE_NOTE, "Changed: %s, for the folder %s.", location->file, location->folder);
 	else
-		report_line(r, CADRE_NOTE, "Changed: %s.", place->file);
+		report_line(r, CADRE_NOTE, "Changed: %s.", location->file);
 }
 
 static int add_entry(struct cadre_call *call, struct str json)
@@ -307,7 +308,7 @@ static int add_entry(struct cadre_call *call, struct str json)
 	const char *name = call->operands[0];
 	struct mcp_entry entry = { .name = str_from(name), .scope = scope_named(args_value(&call->args, "scope")) };
 	struct err *err = call->err;
-	struct mcp_locations places;
+	struct mcp_locations locations;
 	struct mcp_server *server;
 	bool there;
 
@@ -322,21 +323,21 @@ static int add_entry(struct cadre_call *call, struct str json)
 	if (mcp_server_read(&entry, NULL, &server, NULL, err) < 0) /* it must count when it is read again */
 		return -ERR_USAGE;
 	mcp_server_unref(server);
-	if (services_mcp_locations(call->services, &a, &places, err) < 0)
+	if (services_mcp_locations(call->services, &a, &locations, err) < 0)
 		return -(int)err->kind;
-	const struct mcp_location *place = mcp_locations_first(&places, entry.scope);
-	int status = mcp_location_has(place, str_from(name), &there, err);
+	const struct mcp_location *location = mcp_locations_first(&locations, entry.scope);
+	int status = mcp_location_has(location, str_from(name), &there, err);
 	if (status == 0 && there)
 		status = err_set(err, ERR_USAGE, "%s has a server '%s' already (scope %s); remove it first",
-				 place->file, name, mcp_scope_word(entry.scope));
-	if (status == 0 && place->scope == MCP_SCOPE_PROJECT)
-		status = services_check_target(call->services, place->file, err);
+				 location->file, name, mcp_scope_word(entry.scope));
+	if (status == 0 && location->scope == MCP_SCOPE_PROJECT)
+		status = services_check_target(call->services, location->file, err);
 	if (status == 0)
-		status = mcp_location_set(place, str_from(name), json, err);
+		status = mcp_location_set(location, str_from(name), json, err);
 	if (status < 0)
 		return status;
-	report_change(call->report, place, name, "added");
-	report_standing(call->services, call->report, place, name);
+	report_change(call->report, location, name, "added");
+	report_standing(call->services, call->report, location, name);
 	return 0;
 }
 
@@ -361,45 +362,46 @@ static int mcp_add_json(struct cadre_call *call)
 	return add_entry(call, str_trim(buf_str(&line)));
 }
 
-/* The one place that has it; with a scope the highest one of that scope. */
-static int find_entry(const struct mcp_locations *places, const char *name, const char *scope_word,
-		      const struct mcp_location **ret_place, struct err *err)
+/* The one location that has it; with a scope the highest one of that scope. */
+static int find_entry(const struct mcp_locations *locations, const char *name, const char *scope_word,
+		      const struct mcp_location **ret_location, struct err *err)
 {
 	const struct mcp_location *found = NULL;
 
-	for (size_t i = 0; i < places->count; i++) {
-		const struct mcp_location *place = &places->list[i];
+	for (size_t i = 0; i < locations->count; i++) {
+		const struct mcp_location *location = &locations->list[i];
 		bool there = false;
-		if (scope_word && place->scope != scope_named(scope_word))
+		if (scope_word && location->scope != scope_named(scope_word))
 			continue;
-		if (mcp_location_has(place, str_from(name), &there, err) < 0)
+		if (mcp_location_has(location, str_from(name), &there, err) < 0)
 			return -(int)err->kind;
-		if (there && found && found->scope != place->scope)
+		if (there && found && found->scope != location->scope)
 			return err_set(err, ERR_USAGE,
 				       "server '%.60s' is there with scope %s and scope %s: say which one with --scope",
-				       name, mcp_scope_word(found->scope), mcp_scope_word(place->scope));
+				       name, mcp_scope_word(found->scope), mcp_scope_word(location->scope));
 		if (there && !found)
-			found = place;
+			found = location;
 	}
 	if (!found)
 		return err_set(err, ERR_NOT_FOUND, "no such server: %.60s%s%s; `cadre mcp list` lists them", name,
 			       scope_word ? " with scope " : "", scope_word ? scope_word : "");
-	*ret_place = found;
+	*ret_location = found;
 	return 0;
 }
 
 static int mcp_remove(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct mcp_location *place = NULL;
-	struct mcp_locations places;
+	const struct mcp_location *location = NULL;
+	struct mcp_locations locations;
 	const char *name = call->operands[0];
 
-	if (services_mcp_locations(call->services, &a, &places, call->err) < 0 ||
-	    find_entry(&places, name, args_value(&call->args, "scope"), &place, call->err) < 0 ||
-	    (place->scope == MCP_SCOPE_PROJECT && services_check_target(call->services, place->file, call->err) < 0) ||
-	    mcp_location_set(place, str_from(name), (struct str){ 0 }, call->err) < 0)
+	if (services_mcp_locations(call->services, &a, &locations, call->err) < 0 ||
+	    find_entry(&locations, name, args_value(&call->args, "scope"), &location, call->err) < 0 ||
+	    (location->scope == MCP_SCOPE_PROJECT &&
+	     services_check_target(call->services, location->file, call->err) < 0) ||
+	    mcp_location_set(location, str_from(name), (struct str){ 0 }, call->err) < 0)
 		return -(int)call->err->kind;
-	report_change(call->report, place, name, "removed");
+	report_change(call->report, location, name, "removed");
 	return 0;
 }

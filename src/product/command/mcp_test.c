@@ -9,7 +9,7 @@
 
 enum { MOST_LOG_BYTES = 4096 };
 
-struct trial {
+struct server_test {
 	struct services *services;
 	struct mcp_env env;
 	struct sandbox *cage;      /* what holds its program */
@@ -22,7 +22,7 @@ struct trial {
 };
 
 /* A server of the command line: what is forbidden in files is forbidden here. */
-static int make_server(struct trial *t, const char *transport, const char *const *words, struct err *err)
+static int make_server(struct server_test *t, const char *transport, const char *const *words, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf json = { 0 };
@@ -36,7 +36,7 @@ static int make_server(struct trial *t, const char *transport, const char *const
 }
 
 /* A project's server may be tested before it is approved: the user names it. */
-static int find_server(struct trial *t, const char *name, struct err *err)
+static int find_server(struct server_test *t, const char *name, struct err *err)
 {
 	const struct mcp_item *found = mcp_config_item(t->services->policy.mcp_config, name);
 
@@ -50,7 +50,7 @@ static int find_server(struct trial *t, const char *name, struct err *err)
 
 static void on_state(struct mcp_client *client, void *data)
 {
-	struct trial *t = data;
+	struct server_test *t = data;
 
 	if (mcp_client_state(client) == MCP_PENDING)
 		return;
@@ -60,7 +60,7 @@ static void on_state(struct mcp_client *client, void *data)
 
 static void on_log(void *data, const struct mcp_client *client, const char *level, struct str text)
 {
-	struct trial *t = data;
+	struct server_test *t = data;
 
 	if (t->log.n + text.n < MOST_LOG_BYTES)
 		buf_addf(&t->log, STR_FMT "\n", STR_ARG(text));
@@ -71,7 +71,7 @@ static void on_browser_gone(struct child *child, int status) {}
 /* The host has shown the address: xdg-open may be missing. */
 static void open_url(void *data, const char *url)
 {
-	struct trial *t = data;
+	struct server_test *t = data;
 	const char *const argv[] = { "xdg-open", url, NULL };
 	struct child_handlers handlers = { .on_exit = on_browser_gone };
 	struct child *child;
@@ -84,14 +84,14 @@ static void open_url(void *data, const char *url)
 
 static void on_closed(void *data)
 {
-	struct trial *t = data;
+	struct server_test *t = data;
 
 	t->client = NULL;
 	loop_stop(t->services->loop);
 }
 
 /* An item with a name, and with the first line of its description as a row. */
-static void open_offer(struct trial *t, struct json_out *w, const char *kind, const char *name, const char *title,
+static void open_offer(struct server_test *t, struct json_out *w, const char *kind, const char *name, const char *title,
 		       const char *text)
 {
 	AUTO_BUF struct buf line = { 0 };
@@ -104,7 +104,7 @@ static void open_offer(struct trial *t, struct json_out *w, const char *kind, co
 	report_row(t->report, CADRE_PLAIN, kind, name, buf_str(&line).p, NULL);
 }
 
-static void report_offers(struct trial *t, struct json_out *w, const struct mcp_catalog *c)
+static void report_offers(struct server_test *t, struct json_out *w, const struct mcp_catalog *c)
 {
 	json_putf(w, "serverInfo:{name:'%s', version:'%s'}, instructions?:'%s', tools:[", c->server_name,
 		  c->server_version, c->instructions[0] ? c->instructions : NULL);
@@ -132,7 +132,7 @@ static void report_offers(struct trial *t, struct json_out *w, const struct mcp_
 	json_close(w);
 }
 
-static void report_trial(struct trial *t)
+static void report_test(struct server_test *t)
 {
 	enum mcp_state state = mcp_client_state(t->client);
 	struct mcp_catalog *catalog = state == MCP_CONNECTED ? mcp_client_catalog(t->client) : NULL;
@@ -164,7 +164,7 @@ int mcp_test(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct services *sv = call->services;
-	struct trial t = { .services = sv, .io = call->io, .report = call->report };
+	struct server_test t = { .services = sv, .io = call->io, .report = call->report };
 	const char *transport = args_value(&call->args, "transport");
 	const char *url = args_value(&call->args, "url");
 	bool login = !strcmp(call->word->name, "login");
@@ -206,7 +206,7 @@ int mcp_test(struct cadre_call *call)
 		mcp_client_start(t.client);
 		while (!t.over)
 			loop_run(sv->loop);
-		report_trial(&t);
+		report_test(&t);
 		mcp_client_close(t.client, on_closed, &t);
 		while (t.client)
 			loop_run(sv->loop);

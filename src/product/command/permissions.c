@@ -80,7 +80,7 @@ static void list_set(struct cadre_report *report, struct json_out *w, const stru
 static int permissions_list(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	AUTO_APP_PERMISSION struct permission_setup p = { 0 };
+	AUTO_PERMISSION_SETUP struct permission_setup p = { 0 };
 	struct json_out w = json_out(&call->report->json);
 	struct warnings warnings = { .report = call->report, .style = CADRE_WARN };
 
@@ -103,7 +103,7 @@ static int permissions_list(struct cadre_call *call)
 
 /* Test: the call. */
 
-struct trial {
+struct permission_test {
 	struct arena arena;
 	struct json_reader reader;
 	struct tool_use use;
@@ -112,7 +112,7 @@ struct trial {
 	struct cadre_report *report;
 };
 
-static int set_use(struct trial *t, struct str name, struct str input, struct err *err)
+static int set_use(struct permission_test *t, struct str name, struct str input, struct err *err)
 {
 	struct tool_set all = { 0 };
 	const struct json *root;
@@ -133,7 +133,7 @@ static int set_use(struct trial *t, struct str name, struct str input, struct er
 }
 
 /* {"tool_name": .., "tool_input": {..}} as hooks get it; "name" and "input" as the model says it. */
-static int read_json(struct trial *t, struct str text, struct err *err)
+static int read_json(struct permission_test *t, struct str text, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
@@ -151,7 +151,7 @@ static int read_json(struct trial *t, struct str text, struct err *err)
 }
 
 /* "Bash(git push)": what is in the parentheses is the member that rules look at. */
-static int read_short(struct trial *t, struct str text, struct err *err)
+static int read_short(struct permission_test *t, struct str text, struct err *err)
 {
 	AUTO_BUF struct buf input = { 0 };
 	struct str rest = text;
@@ -172,8 +172,8 @@ static int read_short(struct trial *t, struct str text, struct err *err)
 }
 
 /* The permission of an agent of this type. *ret_child need not be initialised. */
-static int derive_agent(struct services *sv, struct trial *t, const struct permission_setup *p, const char *type,
-			struct permission *ret_child, struct err *err)
+static int derive_agent(struct services *sv, struct permission_test *t, const struct permission_setup *p,
+			const char *type, struct permission *ret_child, struct err *err)
 {
 	struct tool_set pool = { 0 };
 	struct tool_choice choice;
@@ -217,7 +217,7 @@ static const struct {
 	[PERMISSION_DENY] = { "deny", "does not run", CADRE_BAD },
 };
 
-static void report_trial_verdict(struct trial *t, const struct permission_verdict *v, const char *agent)
+static void report_test_verdict(struct permission_test *t, const struct permission_verdict *v, const char *agent)
 {
 	struct cadre_report *report = t->report;
 	struct json_out w = json_out(&report->json);
@@ -244,9 +244,10 @@ static void report_trial_verdict(struct trial *t, const struct permission_verdic
 	report->bad = v->decision == PERMISSION_DENY;
 }
 
-static int run_trial(struct services *sv, struct trial *t, const char *call, const char *agent, struct err *err)
+static int run_permission_test(struct services *sv, struct permission_test *t, const char *call, const char *agent,
+			       struct err *err)
 {
-	AUTO_APP_PERMISSION struct permission_setup p = { 0 };
+	AUTO_PERMISSION_SETUP struct permission_setup p = { 0 };
 	struct permission child = { 0 };
 	struct permission_verdict v = { 0 };
 	struct str text = str_trim(str_from(call));
@@ -258,7 +259,7 @@ static int run_trial(struct services *sv, struct trial *t, const char *call, con
 		return -(int)err->kind;
 	t->use.env = &p.env;
 	permission_explain(agent ? &child : &p.permission, t->use, PERMISSION_HINT_NONE, &v);
-	report_trial_verdict(t, &v, agent);
+	report_test_verdict(t, &v, agent);
 	permission_verdict_release(&v);
 	permission_release(&child);
 	return 0;
@@ -266,8 +267,9 @@ static int run_trial(struct services *sv, struct trial *t, const char *call, con
 
 static int permissions_test(struct cadre_call *call)
 {
-	struct trial t = { .report = call->report, .warnings = { .report = call->report, .style = CADRE_NOTE } };
-	int status = run_trial(call->services, &t, call->operands[0], call->operands[1], call->err);
+	struct permission_test t = { .report = call->report,
+				     .warnings = { .report = call->report, .style = CADRE_NOTE } };
+	int status = run_permission_test(call->services, &t, call->operands[0], call->operands[1], call->err);
 
 	json_reader_release(&t.reader);
 	buf_release(&t.warnings.json);

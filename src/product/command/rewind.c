@@ -35,19 +35,19 @@ const struct cadre_command command_rewind = {
 	.settings = (const char *const[]){ NULL },
 };
 
-struct rewind_place {
+struct kept_session {
 	struct arena arena;
 	const char *id, *dir; /* of the session, and of what was kept for it */
 	const char *project;  /* directory of its transcript; NULL: there is none any more */
 };
 
-static void rewind_place_release(struct rewind_place *p)
+static void kept_session_release(struct kept_session *p)
 {
 	arena_release(&p->arena);
 }
 
 /* The session whose id is, or begins with, the text; and the directory of its project. */
-static int find_kept(struct services *sv, struct rewind_place *p, const char *text, struct err *err)
+static int find_kept(struct services *sv, struct kept_session *p, const char *text, struct err *err)
 {
 	const char *cwd, *config_dir;
 	size_t hits = 0;
@@ -78,7 +78,7 @@ static int find_kept(struct services *sv, struct rewind_place *p, const char *te
 	return 0;
 }
 
-static void report_rewind(struct cadre_report *r, const struct rewind *w, const struct rewind_place *p, bool dry)
+static void report_rewind(struct cadre_report *r, const struct rewind *w, const struct kept_session *p, bool dry)
 {
 	struct json_out out = json_out(&r->json);
 
@@ -110,7 +110,7 @@ static void report_rewind(struct cadre_report *r, const struct rewind *w, const 
 	r->bad = !dry && w->plan.count && !w->undo[0];
 }
 
-static void report_marks(struct cadre_report *r, const struct file_history *h, const struct rewind_place *p)
+static void report_marks(struct cadre_report *r, const struct file_history *h, const struct kept_session *p)
 {
 	struct json_out w = json_out(&r->json);
 
@@ -128,7 +128,7 @@ static void report_marks(struct cadre_report *r, const struct file_history *h, c
 
 static int rewind_run(struct cadre_call *call)
 {
-	CLEANUP(rewind_place_release) struct rewind_place p = { 0 };
+	CLEANUP(kept_session_release) struct kept_session p = { 0 };
 	AUTO_HISTORY struct file_history history = { 0 };
 	AUTO_REWIND struct rewind w = { 0 };
 	struct services *sv = call->services;

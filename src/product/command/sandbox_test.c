@@ -138,7 +138,7 @@ static const char *const hold_names[] = { "reads", "edits", "inside" };
 enum outcome { OUT_HELD, OUT_OPEN, OUT_ASKED, OUT_BROKEN, OUT_NONE };
 static const char *const outcome_names[] = { "held", "OPEN", "asked", "broken", "-" };
 
-struct trial {
+struct wall_test {
 	struct arena arena;
 	struct services *services;
 	struct sandbox *sandbox;
@@ -149,7 +149,7 @@ struct trial {
 	struct child *victim;
 };
 
-static int trial_listen(struct trial *t, const char **ret_port)
+static int wall_test_listen(struct wall_test *t, const char **ret_port)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct sockaddr_un path = { .sun_family = AF_UNIX };
@@ -173,7 +173,7 @@ static int trial_listen(struct trial *t, const char **ret_port)
 		       : 0;
 }
 
-static int trial_tree(struct trial *t, struct err *err)
+static int wall_test_tree(struct wall_test *t, struct err *err)
 {
 	static const struct {
 		const char *path, *text;
@@ -209,13 +209,13 @@ static int trial_tree(struct trial *t, struct err *err)
 
 static void on_victim_exit(struct child *c, int status)
 {
-	struct trial *t = child_data(c);
+	struct wall_test *t = child_data(c);
 
 	t->victim = NULL;
 	loop_stop(t->services->loop);
 }
 
-static int trial_open(struct trial *t, struct cadre_call *call)
+static int wall_test_open(struct wall_test *t, struct cadre_call *call)
 {
 	static const char *const victim[] = { "sleep", "600", NULL };
 	static const struct child_handlers handlers = { .on_exit = on_victim_exit };
@@ -223,8 +223,8 @@ static int trial_open(struct trial *t, struct cadre_call *call)
 
 	t->services = call->services;
 	t->tcp = t->socket = t->abstract = -1;
-	int rc = trial_tree(t, call->err);
-	if (rc == 0 && trial_listen(t, &port) < 0)
+	int rc = wall_test_tree(t, call->err);
+	if (rc == 0 && wall_test_listen(t, &port) < 0)
 		rc = err_set(call->err, ERR_IO, "cannot listen: %m");
 	const char *const envp[] = { "T_SECRET=1", "PATH=/usr/bin:/bin", NULL };
 	if (rc == 0)
@@ -263,7 +263,7 @@ static int trial_open(struct trial *t, struct cadre_call *call)
 	return 0;
 }
 
-static void trial_close(struct trial *t)
+static void wall_test_close(struct wall_test *t)
 {
 	sandbox_free(t->sandbox);
 	if (t->victim) {
@@ -281,7 +281,7 @@ static void trial_close(struct trial *t)
 	arena_release(&t->arena);
 }
 
-static enum outcome try_attack(struct trial *t, const struct attack *attack, unsigned hold)
+static enum outcome try_attack(struct wall_test *t, const struct attack *attack, unsigned hold)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct sandbox_held *held = NULL;
@@ -339,11 +339,11 @@ static void put_row(struct cadre_report *report, struct json_out *w, const struc
 
 static int test_here(struct cadre_call *call)
 {
-	struct trial t = { 0 };
+	struct wall_test t = { 0 };
 	struct json_out w = json_out(&call->report->json);
 	static const char *const names[] = { "none", "reading", "full" };
 
-	int rc = trial_open(&t, call);
+	int rc = wall_test_open(&t, call);
 	json_open(&w, '{');
 	if (rc == 0) {
 		json_putf(&w, "user:%u, strength:'%s', attacks:[", geteuid(), names[sandbox_strength(t.sandbox, NULL)]);
@@ -357,7 +357,7 @@ static int test_here(struct cadre_call *call)
 		json_close(&w);
 	}
 	json_close(&w);
-	trial_close(&t);
+	wall_test_close(&t);
 	return rc;
 }
 

@@ -170,7 +170,7 @@ void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool 
 		(void)task_list_add_meta(l, project_dir, newest);
 }
 
-int task_places(struct services *sv, struct arena *a, struct task_places *ret, struct err *err)
+int task_dirs(struct services *sv, struct arena *a, struct task_dirs *ret, struct err *err)
 {
 	const char *cwd;
 
@@ -180,13 +180,13 @@ int task_places(struct services *sv, struct arena *a, struct task_places *ret, s
 	return 0;
 }
 
-int task_list_collect(struct task_list *l, struct services *sv, struct task_places *ret_places, struct err *err)
+int task_list_collect(struct task_list *l, struct services *sv, struct task_dirs *ret_dirs, struct err *err)
 {
-	int status = task_places(sv, &l->arena, ret_places, err);
+	int status = task_dirs(sv, &l->arena, ret_dirs, err);
 
 	if (status == 0)
 		status = task_list_add_live(l, err);
-	return status < 0 ? status : state_each_task(ret_places->config_dir, add_past_row, l, err);
+	return status < 0 ? status : state_each_task(ret_dirs->config_dir, add_past_row, l, err);
 }
 
 /* Finding an agent. */
@@ -394,7 +394,7 @@ static void report_session(struct cadre_report *r, struct json_out *w, const str
 }
 
 /* Keeps the session with this id, or those of the project: all, or those that run, or the newest if none does. */
-static int choose_sessions(struct task_list *l, const struct task_places *places, const char *session, bool all,
+static int choose_sessions(struct task_list *l, const struct task_dirs *dirs, const char *session, bool all,
 			   struct err *err)
 {
 	AUTO_FREE bool *wanted = xcalloc(l->count + 1, sizeof *wanted);
@@ -404,7 +404,7 @@ static int choose_sessions(struct task_list *l, const struct task_places *places
 
 	for (size_t i = 0; i < l->count; i++) {
 		const struct task_session *s = &l->sessions[i];
-		bool is_here = !strcmp(s->project_dir, places->project_dir);
+		bool is_here = !strcmp(s->project_dir, dirs->project_dir);
 		wanted[i] = session ? str_starts(str_from(s->id), str_from(session)) : is_here && (all || s->socket);
 		n += wanted[i];
 		int64_t last_ms = 0;
@@ -435,20 +435,20 @@ static int choose_sessions(struct task_list *l, const struct task_places *places
 static int tasks_run(struct cadre_call *call)
 {
 	AUTO_TASKS struct task_list l = { 0 };
-	struct task_places places;
+	struct task_dirs dirs;
 	const char *session = call->operands[0];
 	bool all = args_has(&call->args, "all");
 
 	if (session && all)
 		return err_set(call->err, ERR_USAGE, "expected one session, or --all: cadre tasks [SESSION]");
-	if (task_list_collect(&l, call->services, &places, call->err) < 0)
+	if (task_list_collect(&l, call->services, &dirs, call->err) < 0)
 		return -(int)call->err->kind;
 	if (!session)
-		task_list_add_forgotten(&l, places.project_dir, all);
-	int status = choose_sessions(&l, &places, session, all, call->err);
+		task_list_add_forgotten(&l, dirs.project_dir, all);
+	int status = choose_sessions(&l, &dirs, session, all, call->err);
 	if (status == -ERR_NOT_FOUND && session && id_is_uuid(str_from(session)) &&
-	    task_list_add_meta(&l, places.project_dir, session))
-		status = choose_sessions(&l, &places, session, all, call->err);
+	    task_list_add_meta(&l, dirs.project_dir, session))
+		status = choose_sessions(&l, &dirs, session, all, call->err);
 	if (status < 0)
 		return status;
 	struct json_out w = json_out(&call->report->json);
@@ -479,16 +479,16 @@ static int stop_run(struct cadre_call *call)
 	struct json_out w = json_out(&call->report->json);
 	const char *session = args_value(&call->args, "session");
 	struct err *err = call->err;
-	struct task_places places;
+	struct task_dirs dirs;
 	struct found_task found;
 
 	if (args_has(&call->args, "all") == (call->count == 1))
 		return err_set(err, ERR_USAGE,
 			       "expected one agent, or --all: cadre stop AGENT (cadre tasks lists them)");
-	int status = task_list_collect(&l, call->services, &places, err);
+	int status = task_list_collect(&l, call->services, &dirs, err);
 	if (status == 0)
 		status = call->count ? task_list_find(&l, call->operands[0], session, &found, err)
-				     : choose_sessions(&l, &places, session, false, err);
+				     : choose_sessions(&l, &dirs, session, false, err);
 	if (status < 0)
 		return status;
 	if (call->count && !task_is_running(&found))

@@ -46,9 +46,9 @@ int task_list_find(const struct task_list *l, const char *agent, const char *ses
 bool task_is_running(const struct found_task *found);
 
 /* Where the runtime's options point to */
-struct task_places {
+struct task_dirs {
 	const char *config_dir, *project_dir;
 };
-int task_places(struct services *sv, struct arena *a, struct task_places *ret, struct err *err);
+int task_dirs(struct services *sv, struct arena *a, struct task_dirs *ret, struct err *err);
 /* Those that run, and those that only state.db knows. */
-int task_list_collect(struct task_list *l, struct services *sv, struct task_places *ret_places, struct err *err);
+int task_list_collect(struct task_list *l, struct services *sv, struct task_dirs *ret_dirs, struct err *err);

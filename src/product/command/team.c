@@ -150,12 +150,12 @@ static int team_list(struct cadre_call *call)
 	AUTO_ARENA struct arena a = { 0 };
 	struct cadre_report *r = call->report;
 	struct json_out w = json_out(&r->json);
-	struct task_places places;
+	struct task_dirs dirs;
 
-	if (task_places(call->services, &a, &places, call->err) < 0)
+	if (task_dirs(call->services, &a, &dirs, call->err) < 0)
 		return -(int)call->err->kind;
 	json_putf(&w, "{teams:[");
-	for (const struct team_file *t = read_teams(places.config_dir, &a); t; t = t->next) {
+	for (const struct team_file *t = read_teams(dirs.config_dir, &a); t; t = t->next) {
 		if (!r->count)
 			report_row(r, CADRE_HEAD, "TEAM", "MEMBERS", "TASKS", "LEAD", "DESCRIPTION", NULL);
 		report_row(r, t->alive ? CADRE_GOOD : CADRE_NOTE, t->name, arena_printf(&a, "%zu", t->members),
@@ -245,12 +245,11 @@ static int team_show(struct cadre_call *call)
 	struct arena *a = &live.arena;
 	struct cadre_report *r = call->report;
 	struct json_out w = json_out(&r->json);
-	struct task_places places;
+	struct task_dirs dirs;
 	struct team_file *t;
 
-	if (task_places(call->services, a, &places, call->err) < 0 ||
-	    find_team(call, places.config_dir, call->operands[0], a, &t) < 0 ||
-	    task_list_add_live(&live, call->err) < 0)
+	if (task_dirs(call->services, a, &dirs, call->err) < 0 ||
+	    find_team(call, dirs.config_dir, call->operands[0], a, &t) < 0 || task_list_add_live(&live, call->err) < 0)
 		return -(int)call->err->kind;
 	json_open(&w, '{');
 	put_team(&w, t);
@@ -258,7 +257,7 @@ static int team_show(struct cadre_call *call)
 		    t->description[0] ? ": " : "", t->description);
 	report_members(r, &w, t, &live, a);
 	report_line(r, CADRE_PLAIN, "%s", "");
-	report_tasks(r, &w, places.config_dir, t->name);
+	report_tasks(r, &w, dirs.config_dir, t->name);
 	json_close(&w);
 	return 0;
 }
@@ -267,21 +266,21 @@ static int team_tasks(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct json_out w = json_out(&call->report->json);
-	struct task_places places;
+	struct task_dirs dirs;
 	struct team_file *t;
 
-	if (task_places(call->services, &a, &places, call->err) < 0)
+	if (task_dirs(call->services, &a, &dirs, call->err) < 0)
 		return -(int)call->err->kind;
-	if (find_team(call, places.config_dir, call->operands[0], &a, &t) < 0) {
+	if (find_team(call, dirs.config_dir, call->operands[0], &a, &t) < 0) {
 		/* A team that is over leaves its list. */
 		t = arena_new(&a, struct team_file, .name = call->operands[0], .description = "", .session = "");
-		if (strchr(t->name, '/') || t->name[0] == '.' || !count_tasks(t, places.config_dir))
+		if (strchr(t->name, '/') || t->name[0] == '.' || !count_tasks(t, dirs.config_dir))
 			return -(int)call->err->kind;
 		*call->err = (struct err){ 0 };
 	}
 	json_open(&w, '{');
 	put_team(&w, t);
-	report_tasks(call->report, &w, places.config_dir, t->name);
+	report_tasks(call->report, &w, dirs.config_dir, t->name);
 	json_close(&w);
 	return 0;
 }

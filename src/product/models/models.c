@@ -12,16 +12,16 @@ static int models_update(struct cadre_call *call);
 
 const struct cadre_command command_models = {
 	.name = "models",
-	.summary = "list, show and test models and the places that serve them",
+	.summary = "list, show and test models and the providers that serve them",
 	.help = "Usage: cadre models [list] [PLACE]       models with window and price, and where each fact is from\n"
-		"       cadre models show NAME           how a name is resolved: place, address, wire, credential, facts\n"
+		"       cadre models show NAME           how a name is resolved: provider, address, wire, credential, facts\n"
 		"       cadre models test [NAME]         one tiny request; says in one line why it fails (--all: every model of yours)\n"
 		"       cadre models update FILE|URL     installs a catalog of prices and windows that its maker has signed\n"
 		"\n"
 		"NAME is a model as --model takes it: sonnet, claude-opus-5-5, ollama/qwen3, work/fast. Without one, test takes\n"
 		"the model of the settings. list --ask adds what the server lists. Places of your own stand in the setting `providers`. A window with '!' is\n"
 		"assumed. test sends 16 tokens at most; --tools adds a second request that must call a tool. It ends with 1 if\n"
-		"a request fails; --save keeps what was learned of a place of yours. A catalog counts if a key of the setting modelCatalogKeys has signed it.\n"
+		"a request fails; --save keeps what was learned of a provider of yours. A catalog counts if a key of the setting modelCatalogKeys has signed it.\n"
 		"\n"
 		"Examples:\n"
 		"  cadre models test ollama/qwen3 --tools\n"
@@ -43,7 +43,7 @@ const struct cadre_command command_models = {
 			{ "save", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
 			  .help = "With test: write what the server does not take into your setting providers." },
 			{ "ask", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
-			  .help = "With list: also what the server of the place lists." },
+			  .help = "With list: also what the server of the provider lists." },
 			{ .name = NULL } },
 	.settings = (const char *const[]){ "base-url", "model", "provider", "scenario", "setting-sources", "settings",
 					   "trust-project", NULL },
@@ -59,7 +59,7 @@ int models_open(struct cadre_call *call)
 struct model_list {
 	struct cadre_report *report;
 	struct json_out w;
-	const struct places *places;
+	const struct providers *providers;
 	unsigned count;
 };
 
@@ -96,14 +96,14 @@ static void put_facts(struct json_out *w, const struct model_info *m)
 	json_close(w);
 }
 
-static void list_model(struct model_list *l, const char *place, const char *name)
+static void list_model(struct model_list *l, const char *provider, const char *name)
 {
 	AUTO_BUF struct buf full = { 0 };
 	AUTO_BUF struct buf price = { 0 };
 	char window[32], output[32];
 
-	buf_addf(&full, "%s%s%s", place, place[0] ? "/" : "", name);
-	struct model_info m = model_find(l->places, full.p);
+	buf_addf(&full, "%s%s%s", provider, provider[0] ? "/" : "", name);
+	struct model_info m = model_find(l->providers, full.p);
 	snprintf(window, sizeof window, "%lld%s", (long long)m.context, m.window_source ? "" : " !");
 	snprintf(output, sizeof output, "%lld", (long long)m.max_output);
 	add_price(&price, &m);
@@ -115,11 +115,11 @@ static void list_model(struct model_list *l, const char *place, const char *name
 	l->count++;
 }
 
-/* Whose API has these names. The rows of other vendors are shown with their place. */
+/* Whose API has these names. The rows of other vendors are shown with their provider. */
 static const char *home_of(const struct model_info *row)
 {
-	if (row->place)
-		return row->place;
+	if (row->provider)
+		return row->provider;
 	return str_starts(str_from(row->id), STR("claude-"))   ? "anthropic"
 	       : str_starts(str_from(row->id), STR("gemini-")) ? "gemini"
 							       : "openai";
@@ -174,7 +174,7 @@ int models_request(struct loop *loop, struct http *client, struct http_request *
 	return -(int)q.why.kind;
 }
 
-/* The answer to a GET with the credential of the place. */
+/* The answer to a GET with the credential of the provider. */
 static int ask_server(struct http_endpoint *p, const char *url, struct model_question *q, struct arena *a)
 {
 	const char *headers[CREDENTIAL_MOST_HEADERS + 2] = { NULL };
@@ -195,7 +195,7 @@ static int ask_server(struct http_endpoint *p, const char *url, struct model_que
 }
 
 /* Windows that the list names count from now on. */
-static int list_asked(struct cadre_call *call, struct model_list *l, const struct provider *place)
+static int list_asked(struct cadre_call *call, struct model_list *l, const struct provider *provider)
 {
 	static const struct {
 		const struct wire *wire;
@@ -213,15 +213,15 @@ static int list_asked(struct cadre_call *call, struct model_list *l, const struc
 	const struct json *root = NULL;
 	size_t i = 0;
 
-	while (i < COUNT_OF(paths) && paths[i].wire != place->wire)
+	while (i < COUNT_OF(paths) && paths[i].wire != provider->wire)
 		i++;
 	if (i == COUNT_OF(paths))
-		return err_set(call->err, ERR_USAGE, "%s has no list of models that can be asked for", place->name);
-	if (endpoints_find(endpoints, arena_printf(&a, "%s/x", place->name), &endpoint, call->err) < 0)
+		return err_set(call->err, ERR_USAGE, "%s has no list of models that can be asked for", provider->name);
+	if (endpoints_find(endpoints, arena_printf(&a, "%s/x", provider->name), &endpoint, call->err) < 0)
 		return -(int)call->err->kind;
 	struct http_endpoint *http = CONTAINER_OF(endpoint, struct http_endpoint, endpoint);
 	const char *base = http->base, *given = variables_get(&http->variables, "AWS_ENDPOINT_URL_BEDROCK");
-	if (place->wire == &wire_invoke) /* its models are listed at another address */
+	if (provider->wire == &wire_invoke) /* its models are listed at another address */
 		base = given ? given : arena_printf(&a, "https://bedrock.%s.amazonaws.com", http->region);
 	int status = ask_server(http, arena_printf(&a, "%s%s", base, paths[i].path), &q, &a);
 	if (status == 0)
@@ -232,18 +232,19 @@ static int list_asked(struct cadre_call *call, struct model_list *l, const struc
 		list = json_get(root, lists[k]);
 	for (const struct json *v = json_first(list); v && json_is(list, JSON_ARRAY); v = json_next(list, v)) {
 		const char *name = json_cstr(json_get(v, json_get(v, "id") ? "id" : "name"), &a);
-		if (place->wire == &wire_invoke) /* others do not speak the Messages API */
+		if (provider->wire == &wire_invoke) /* others do not speak the Messages API */
 			name = json_cstr(json_get(v, "inferenceProfileId"), &a);
-		if (!name || (place->wire == &wire_invoke && !strstr(name, "anthropic.")))
+		if (!name || (provider->wire == &wire_invoke && !strstr(name, "anthropic.")))
 			continue;
 		if (str_starts(str_from(name), STR("models/"))) /* Gemini */
 			name += strlen("models/");
 		if (window_of(v))
-			places_learn(&endpoints->places, place, name, window_of(v), "asked");
-		list_model(l, place->name, name);
+			providers_learn(&endpoints->providers, provider, name, window_of(v), "asked");
+		list_model(l, provider->name, name);
 	}
 	buf_release(&q.answer);
-	return status < 0 ? err_set(call->err, ERR_IO, "%s does not list its models: %s", place->name, q.why.text) : 0;
+	return status < 0 ? err_set(call->err, ERR_IO, "%s does not list its models: %s", provider->name, q.why.text)
+			  : 0;
 }
 
 static int models_list(struct cadre_call *call)
@@ -254,38 +255,38 @@ static int models_list(struct cadre_call *call)
 
 	if (models_open(call) < 0)
 		return -(int)call->err->kind;
-	struct places *places = &call->services->endpoints.places;
-	struct model_list l = { .report = call->report, .w = json_out(&call->report->json), .places = places };
-	if (only && !place_find(places, str_from(only)))
+	struct providers *providers = &call->services->endpoints.providers;
+	struct model_list l = { .report = call->report, .w = json_out(&call->report->json), .providers = providers };
+	if (only && !provider_find(providers, str_from(only)))
 		return err_set(call->err, ERR_NOT_FOUND, "no such provider: %.80s", only);
 	report_row(call->report, CADRE_HEAD, "MODEL", "WINDOW", "OUTPUT", "USD PER MILLION IN / OUT", "SOURCE", NULL);
 	json_open(&l.w, '{');
-	json_kcstr(&l.w, "provider", places->usual->name);
+	json_kcstr(&l.w, "provider", providers->usual->name);
 	json_kopen(&l.w, "models", '[');
-	for (size_t i = 0; i < places->own_count; i++) {
-		const struct json *models = json_get(places->own[i]->own, "models");
+	for (size_t i = 0; i < providers->own_count; i++) {
+		const struct json *models = json_get(providers->own[i]->own, "models");
 		AUTO_ARENA struct arena a = { 0 };
 		for (struct json_member m = json_members(models); m.key; m = json_member_next(models, m))
-			if (!json_str_is(m.key, "*") && (!only || !strcmp(only, places->own[i]->name)))
-				list_model(&l, places->own[i]->name, json_cstr(m.key, &a));
+			if (!json_str_is(m.key, "*") && (!only || !strcmp(only, providers->own[i]->name)))
+				list_model(&l, providers->own[i]->name, json_cstr(m.key, &a));
 	}
-	const struct provider *place = only ? place_find(places, str_from(only)) : places->usual;
+	const struct provider *provider = only ? provider_find(providers, str_from(only)) : providers->usual;
 	bool asks = args_has(&call->args, "ask") ||
-		    (place->wire == &wire_messages &&
-		     places_env_is_on(places, "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY"));
+		    (provider->wire == &wire_messages &&
+		     providers_env_is_on(providers, "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY"));
 	int status = asks ? services_may_block(call->services, call->err) : 0;
 	if (asks && status == 0)
-		status = list_asked(call, &l, place);
+		status = list_asked(call, &l, provider);
 	for (int from_file = 1; from_file >= 0; from_file--) {
-		const struct model_info *list = from_file ? places->file : rows;
-		for (size_t i = 0; i < (from_file ? places->file_count : count); i++)
+		const struct model_info *list = from_file ? providers->file : rows;
+		for (size_t i = 0; i < (from_file ? providers->file_count : count); i++)
 			if (!only || !strcmp(only, home_of(&list[i])))
 				list_model(&l, home_of(&list[i]), list[i].id);
 	}
 	json_close(&l.w);
 	json_kopen(&l.w, "providers", '[');
-	for (size_t i = 0; i < places->own_count; i++)
-		json_put_cstr(&l.w, places->own[i]->name);
+	for (size_t i = 0; i < providers->own_count; i++)
+		json_put_cstr(&l.w, providers->own[i]->name);
 	for (size_t i = 0; provider_table[i]; i++)
 		json_put_cstr(&l.w, provider_table[i]->name);
 	json_close(&l.w);
@@ -300,7 +301,7 @@ const char *models_credential(struct services *sv, const struct provider *p, str
 {
 	const char *names[] = { p->env.auth_token, p->env.api_key };
 	const struct json *helper = json_get(p->own, "keyHelper"), *key = json_get(p->own, "key");
-	bool usual = p == sv->endpoints.places.usual;
+	bool usual = p == sv->endpoints.providers.usual;
 
 	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		const char *value = names[i] ? services_getenv(sv, sv->policy.settings,
@@ -350,29 +351,29 @@ static int models_show(struct cadre_call *call)
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf price = { 0 };
 	struct services *sv = call->services;
-	struct places *places = &sv->endpoints.places;
+	struct providers *providers = &sv->endpoints.providers;
 	const char *id, *name;
 	struct endpoint *endpoint = NULL;
 	struct err why = { 0 };
 
-	if (models_open(call) < 0 || model_resolve_at(&a, places, call->operands[0], &id, call->err) < 0)
+	if (models_open(call) < 0 || model_resolve_at(&a, providers, call->operands[0], &id, call->err) < 0)
 		return -(int)call->err->kind;
-	const struct provider *place = place_of(places, id, &name);
-	place = place ? place : places->usual;
-	struct model_list l = { .report = call->report, .w = json_out(&call->report->json), .places = places };
+	const struct provider *provider = provider_of(providers, id, &name);
+	provider = provider ? provider : providers->usual;
+	struct model_list l = { .report = call->report, .w = json_out(&call->report->json), .providers = providers };
 	bool open = endpoints_find(&sv->endpoints, id, &endpoint, &why) == 0;
 	const struct http_endpoint *http =
-		open && place->wire ? CONTAINER_OF(endpoint, struct http_endpoint, endpoint) : NULL;
-	const char *sent = place_sent_name(places, id, &a);
+		open && provider->wire ? CONTAINER_OF(endpoint, struct http_endpoint, endpoint) : NULL;
+	const char *sent = provider_sent_name(providers, id, &a);
 	json_open(&l.w, '{');
 	show_row(&l, "name", call->operands[0]);
 	show_row(&l, "model", id);
-	show_row(&l, "provider", place->name);
-	show_row(&l, "sent", http && place->model_name ? place->model_name(http, sent, &a) : sent);
+	show_row(&l, "provider", provider->name);
+	show_row(&l, "sent", http && provider->model_name ? provider->model_name(http, sent, &a) : sent);
 	show_row(&l, "address", http ? http->base[0] ? http->shown : "of the region" : NULL);
-	show_row(&l, "wire", place->wire ? place->wire->name : NULL);
-	show_row(&l, "credential", models_credential(sv, place, &a));
-	struct model_info m = model_find(places, id);
+	show_row(&l, "wire", provider->wire ? provider->wire->name : NULL);
+	show_row(&l, "credential", models_credential(sv, provider, &a));
+	struct model_info m = model_find(providers, id);
 	put_facts(&l.w, &m);
 	report_row(call->report, CADRE_PLAIN, "window",
 		   arena_printf(&a, "%lld (%s), output %lld", (long long)m.context,
@@ -380,7 +381,7 @@ static int models_show(struct cadre_call *call)
 		   NULL);
 	add_price(&price, &m);
 	report_row(call->report, CADRE_PLAIN, "price", price.p, m.price_source ? m.price_source : "", NULL);
-	show_row(&l, "thinking", model_thinking(places, id));
+	show_row(&l, "thinking", model_thinking(providers, id));
 	if (http)
 		show_quirks(&l, http,
 			    http_endpoint_quirks(CONTAINER_OF(endpoint, struct http_endpoint, endpoint), sent)->bits);

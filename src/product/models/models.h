@@ -5,8 +5,8 @@
 #include "core/model/catalog.h"
 #include "core/model/provider.h"
 
-int models_open(struct cadre_call *call); /* settings and places */
-/* Where the credential of a place is from, never its value. May be in the arena. */
+int models_open(struct cadre_call *call); /* settings and providers */
+/* Where the credential of a provider is from, never its value. May be in the arena. */
 const char *models_credential(struct services *sv, const struct provider *p, struct arena *a);
 /* One request, until its end. *ret_answer is appended to. */
 int models_request(struct loop *loop, struct http *client, struct http_request *request, struct buf *ret_answer,

@@ -17,14 +17,14 @@ enum {
 	MOST_TESTED = 64
 };
 
-static const char trial_tool[] =
+static const char test_tool[] =
 	"{\"name\":\"add\",\"description\":\"Adds two numbers.\",\"input_schema\":{\"type\":\"object\",\"properties\":"
 	"{\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"integer\"}},\"required\":[\"a\",\"b\"]}}";
 
 /* One request after the other: text, then a call and its result */
-struct model_trial {
+struct model_test {
 	struct services *services;
-	const struct provider *place;
+	const struct provider *provider;
 	const char *id, *sent;
 	struct model_call call;
 	struct transcript transcript;
@@ -38,7 +38,7 @@ struct model_trial {
 
 static void on_block(void *data, struct segment *block)
 {
-	struct model_trial *t = data;
+	struct model_test *t = data;
 
 	if (block->kind == SEGMENT_TOOL_USE && !t->tool_use)
 		t->tool_use = segment_ref(block);
@@ -48,7 +48,7 @@ static void on_block(void *data, struct segment *block)
 
 static void on_event(void *data, struct str json)
 {
-	struct model_trial *t = data;
+	struct model_test *t = data;
 
 	(void)json;
 	if (!t->first_ms)
@@ -57,13 +57,13 @@ static void on_event(void *data, struct str json)
 
 static void on_done(struct model_call *call)
 {
-	struct model_trial *t = call->owner;
+	struct model_test *t = call->owner;
 
 	t->over = true;
 	loop_stop(t->services->loop);
 }
 
-static void trial_ask(struct model_trial *t, struct endpoint *endpoint)
+static void model_test_ask(struct model_test *t, struct endpoint *endpoint)
 {
 	static const struct answer_sink sink = { on_block, NULL, on_event };
 	struct loop *loop = t->services->loop;
@@ -129,9 +129,9 @@ static const char *aws_identity(struct services *sv, const struct http_endpoint 
 }
 
 /* Which credential was sent, how, and what else the server may want */
-static const char *refused_advice(const struct model_trial *t, const char *address, struct arena *a)
+static const char *refused_advice(const struct model_test *t, const char *address, struct arena *a)
 {
-	const struct provider *p = t->place;
+	const struct provider *p = t->provider;
 	const struct http_endpoint *http =
 		p->wire ? CONTAINER_OF(t->call.endpoint, struct http_endpoint, endpoint) : NULL;
 	const char *from = models_credential(t->services, p, a);
@@ -158,20 +158,20 @@ static const char *refused_advice(const struct model_trial *t, const char *addre
 }
 
 /* A server of chat completions or responses without the /v1 of its address answers 404. */
-static bool is_wrong_path(const struct model_trial *t, const char *address)
+static bool is_wrong_path(const struct model_test *t, const char *address)
 {
 	size_t n = strlen(address);
 
 	return t->call.failure.kind == FAIL_STATUS && t->call.failure.status == 404 &&
-	       (t->place->wire == &wire_chat || t->place->wire == &wire_responses) &&
+	       (t->provider->wire == &wire_chat || t->provider->wire == &wire_responses) &&
 	       (n < 3 || strcmp(address + n - 3, "/v1") != 0);
 }
 
 /* What to do about a failure; NULL: its own text says enough. */
-static const char *trial_advice(struct model_trial *t, const char *address, struct arena *a)
+static const char *model_test_advice(struct model_test *t, const char *address, struct arena *a)
 {
 	const struct failure *f = &t->call.failure;
-	const struct provider *p = t->place;
+	const struct provider *p = t->provider;
 	const char *proxy = proxy_in_use(t->services), *ca = getenv("SSL_CERT_FILE");
 
 	switch (f->kind) {
@@ -224,7 +224,7 @@ static const char *trial_advice(struct model_trial *t, const char *address, stru
 }
 
 /* Something is wrong although an answer came; NULL: nothing. */
-static const char *trial_doubt(const struct model_trial *t, bool tools, struct arena *a)
+static const char *model_test_doubt(const struct model_test *t, bool tools, struct arena *a)
 {
 	const struct answer *answer = &t->call.answer;
 	const struct usage *u = &answer->usage;
@@ -234,7 +234,7 @@ static const char *trial_doubt(const struct model_trial *t, bool tools, struct a
 	if (tools && !t->tool_use)
 		return "text came instead of a call: start the server with tools enabled (llama.cpp: --jinja, vLLM: "
 		       "--enable-auto-tool-choice), or take another model";
-	if (t->place->may_cut && !u->estimated && prompt && prompt < sent * 6 / 10)
+	if (t->provider->may_cut && !u->estimated && prompt && prompt < sent * 6 / 10)
 		return arena_printf(a,
 				    "the server cuts the prompt (%lld of about %lld tokens): raise its context "
 				    "(OLLAMA_CONTEXT_LENGTH)",
@@ -248,13 +248,13 @@ static const char *trial_doubt(const struct model_trial *t, bool tools, struct a
 }
 
 /* A server that cuts prompts does so above its context: its request is longer than the smallest one. */
-static void trial_head(struct model_trial *t, bool tools)
+static void model_test_head(struct model_test *t, bool tools)
 {
 	AUTO_BUF struct buf bytes = { 0 };
 	AUTO_BUF struct buf system = { 0 };
-	const char *definitions[] = { tools ? trial_tool : NULL, NULL };
+	const char *definitions[] = { tools ? test_tool : NULL, NULL };
 
-	for (int i = 0; t->place->may_cut && i < PADDING_WORDS; i++)
+	for (int i = 0; t->provider->may_cut && i < PADDING_WORDS; i++)
 		buf_addstr(&system, "word ");
 	head_write(&bytes, &(struct head_spec){ .model = t->sent,
 						.max_tokens = tools ? TOOL_TOKENS : TRIAL_TOKENS,
@@ -264,14 +264,15 @@ static void trial_head(struct model_trial *t, bool tools)
 	t->head = head_intern(&t->services->heads, buf_str(&bytes));
 }
 
-static bool trial_report(struct model_trial *t, struct cadre_report *report, struct json_out *w, const char *what,
-			 const char *address, bool tools)
+static bool model_test_report(struct model_test *t, struct cadre_report *report, struct json_out *w, const char *what,
+			      const char *address, bool tools)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct failure *f = &t->call.failure;
 	const struct answer *answer = &t->call.answer;
-	const char *advice = f->kind ? trial_advice(t, address, &a) : trial_doubt(t, tools, &a);
-	bool bad = f->kind || (advice && (tools || t->place->may_cut) && strncmp(advice, "the server mapped", 17) != 0);
+	const char *advice = f->kind ? model_test_advice(t, address, &a) : model_test_doubt(t, tools, &a);
+	bool bad =
+		f->kind || (advice && (tools || t->provider->may_cut) && strncmp(advice, "the server mapped", 17) != 0);
 
 	json_putf(w, "{request:'%s', good:!!%d, firstByteMs:%lld, answeredBy:'%s', usage:", what, !bad,
 		  t->first_ms ? (long long)(t->first_ms - t->began_ms) : -1, answer->model[0] ? answer->model : NULL);
@@ -293,8 +294,8 @@ static bool trial_report(struct model_trial *t, struct cadre_report *report, str
 }
 
 /* The call and its result go back: that proves the loop. */
-static bool trial_tools(struct model_trial *t, struct endpoint *endpoint, struct cadre_report *report,
-			struct json_out *w, const char *address)
+static bool model_test_tools(struct model_test *t, struct endpoint *endpoint, struct cadre_report *report,
+			     struct json_out *w, const char *address)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -303,21 +304,21 @@ static bool trial_tools(struct model_trial *t, struct endpoint *endpoint, struct
 	transcript_release(&t->transcript);
 	transcript_add(&t->transcript, ROLE_USER,
 		       segment_text(STR("Call the tool add with a = 2 and b = 3. Then say the sum.")));
-	trial_head(t, true);
-	trial_ask(t, endpoint);
-	if (!trial_report(t, report, w, "call", address, true))
+	model_test_head(t, true);
+	model_test_ask(t, endpoint);
+	if (!model_test_report(t, report, w, "call", address, true))
 		return false;
 	struct str json = segment_json(t->tool_use);
 	if (json_parse(&reader, json.p, json.n, &block, NULL) < 0)
 		return false;
 	transcript_add(&t->transcript, ROLE_USER,
 		       segment_tool_result(json_str(json_get(block, "id"), &a), STR("5"), false));
-	trial_ask(t, endpoint);
-	return trial_report(t, report, w, "result", address, false);
+	model_test_ask(t, endpoint);
+	return model_test_report(t, report, w, "result", address, false);
 }
 
-/* Writes what was learned beyond `before` into the user's own place. */
-static int save_lessons(struct cadre_call *call, const struct model_trial *t, const struct model_quirks *before,
+/* Writes what was learned beyond `before` into the user's own provider. */
+static int save_lessons(struct cadre_call *call, const struct model_test *t, const struct model_quirks *before,
 			const struct model_quirks *now)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -329,12 +330,12 @@ static int save_lessons(struct cadre_call *call, const struct model_trial *t, co
 		return err_set(call->err, ERR_USAGE, "--save needs a configuration directory");
 	const char *path = path_join(&a, config, "settings.json");
 	bool known = settings_file_read(&file, path, call->err) == 0 &&
-		     json_get(json_get(file.root, "providers"), t->place->name);
+		     json_get(json_get(file.root, "providers"), t->provider->name);
 	settings_file_release(&file);
 	if (!known)
-		return err_set(call->err, ERR_USAGE, "--save: %s is not a place of providers in %s", t->place->name,
+		return err_set(call->err, ERR_USAGE, "--save: %s is not a member of providers in %s", t->provider->name,
 			       path);
-	const struct wire_quirk *q = t->place->wire->quirks;
+	const struct wire_quirk *q = t->provider->wire->quirks;
 	for (; q && q->name; q++)
 		if (now->bits & q->bit)
 			buf_addf(&quirks, "%s\"%s\"", quirks.n ? ", " : "[", q->name);
@@ -347,7 +348,7 @@ static int save_lessons(struct cadre_call *call, const struct model_trial *t, co
 			{ "responses", now->wire != before->wire && now->wire == &wire_responses, STR("true") } };
 	unsigned saved = 0;
 	for (size_t i = 0; i < COUNT_OF(members); i++) {
-		const struct str names[] = { STR("providers"), str_from(t->place->name), STR("models"),
+		const struct str names[] = { STR("providers"), str_from(t->provider->name), STR("models"),
 					     str_from(t->sent), str_from(members[i].name) };
 		if (members[i].learned &&
 		    settings_set_member(path, names, COUNT_OF(names), members[i].value, call->err) < 0)
@@ -364,42 +365,42 @@ static int test_model(struct cadre_call *call, const char *name, struct json_out
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct services *sv = call->services;
-	struct places *places = &sv->endpoints.places;
-	struct model_trial t = { .services = sv };
+	struct providers *providers = &sv->endpoints.providers;
+	struct model_test t = { .services = sv };
 	struct endpoint *endpoint;
 
-	if (model_resolve_at(&a, places, name, &t.id, call->err) < 0)
+	if (model_resolve_at(&a, providers, name, &t.id, call->err) < 0)
 		return -(int)call->err->kind;
-	t.place = place_of(places, t.id, NULL);
-	t.place = t.place ? t.place : places->usual;
-	t.sent = place_sent_name(places, t.id, &a);
+	t.provider = provider_of(providers, t.id, NULL);
+	t.provider = t.provider ? t.provider : providers->usual;
+	t.sent = provider_sent_name(providers, t.id, &a);
 	if (endpoints_find(&sv->endpoints, t.id, &endpoint, call->err) < 0)
 		return -(int)call->err->kind;
-	const char *address = t.place->wire ? CONTAINER_OF(endpoint, struct http_endpoint, endpoint)->shown : "";
-	json_putf(w, "{model:'%s', provider:'%s', address:'%s', requests:[", t.id, t.place->name, address);
+	const char *address = t.provider->wire ? CONTAINER_OF(endpoint, struct http_endpoint, endpoint)->shown : "";
+	json_putf(w, "{model:'%s', provider:'%s', address:'%s', requests:[", t.id, t.provider->name, address);
 	struct model_quirks *quirks =
-		t.place->wire ? http_endpoint_quirks(CONTAINER_OF(endpoint, struct http_endpoint, endpoint), t.sent)
-			      : NULL;
+		t.provider->wire ? http_endpoint_quirks(CONTAINER_OF(endpoint, struct http_endpoint, endpoint), t.sent)
+				 : NULL;
 	struct model_quirks before = quirks ? *quirks : (struct model_quirks){ 0 };
 	int status = 0;
 	transcript_add(&t.transcript, ROLE_USER, segment_text(STR("Say: yes")));
-	trial_head(&t, false);
-	trial_ask(&t, endpoint);
+	model_test_head(&t, false);
+	model_test_ask(&t, endpoint);
 	if (is_wrong_path(&t, address)) {
 		struct http_endpoint *p = CONTAINER_OF(endpoint, struct http_endpoint, endpoint);
 		struct failure first = t.call.failure;
 		const char *base = p->base;
 
 		p->base = arena_printf(&p->arena, "%s/v1", base);
-		trial_ask(&t, endpoint);
+		model_test_ask(&t, endpoint);
 		if (!t.call.failure.kind || t.call.failure.status != 404)
 			t.answers_at = arena_printf(&a, "%s/v1", address);
 		t.call.failure = first;
 		p->base = base;
 	}
 	const char *what = args_has(&call->args, "all") ? t.id : "text";
-	if (trial_report(&t, call->report, w, what, address, false) && args_has(&call->args, "tools"))
-		(void)trial_tools(&t, endpoint, call->report, w, address);
+	if (model_test_report(&t, call->report, w, what, address, false) && args_has(&call->args, "tools"))
+		(void)model_test_tools(&t, endpoint, call->report, w, address);
 	json_putf(w, "]}");
 	if (args_has(&call->args, "save") && quirks && !call->report->bad)
 		status = save_lessons(call, &t, &before, quirks);
@@ -410,22 +411,23 @@ static int test_model(struct cadre_call *call, const char *name, struct json_out
 	return status;
 }
 
-/* All models of places of the settings, and the usual one. One that cannot be asked does not hide the others. */
+/* All models of providers of the settings, and the usual one. One that cannot be asked does not hide the others. */
 static int test_all(struct cadre_call *call, const char *usual, struct json_out *w)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct places *places = &call->services->endpoints.places;
+	const struct providers *providers = &call->services->endpoints.providers;
 	const char *names[MOST_TESTED];
 	size_t count = 0;
 
 	if (usual)
 		names[count++] = usual;
-	for (size_t i = 0; i < places->own_count; i++) {
-		const struct json *models = json_get(places->own[i]->own, "models");
+	for (size_t i = 0; i < providers->own_count; i++) {
+		const struct json *models = json_get(providers->own[i]->own, "models");
 		for (struct json_member m = json_members(models); m.key && count < COUNT_OF(names);
 		     m = json_member_next(models, m))
 			if (!json_str_is(m.key, "*"))
-				names[count++] = arena_printf(&a, "%s/%s", places->own[i]->name, json_cstr(m.key, &a));
+				names[count++] =
+					arena_printf(&a, "%s/%s", providers->own[i]->name, json_cstr(m.key, &a));
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (test_model(call, names[i], w) == 0)
@@ -450,7 +452,7 @@ int models_test(struct cadre_call *call)
 	if (models_open(call) < 0)
 		return -(int)call->err->kind;
 	const char *setting = settings_cstr(sv->policy.settings, "model", &a, NULL);
-	if (!name && model_default_at(&sv->endpoints.places, setting, &name, call->err) < 0 && !all)
+	if (!name && model_default_at(&sv->endpoints.providers, setting, &name, call->err) < 0 && !all)
 		return -(int)call->err->kind;
 	if (!all)
 		return test_model(call, name, &w);

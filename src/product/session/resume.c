@@ -76,7 +76,7 @@ static int check_dropped(const char *path, const struct options *o, struct err *
 	CLEANUP(line_file_close) struct line_file f;
 	AUTO_JSON struct json_reader reader = { 0 };
 	bool behind = false;
-	struct line_place place;
+	struct line_span place;
 	struct str text;
 	int more = line_file_open(&f, path, err);
 

@@ -212,7 +212,7 @@ static void server_call_on_answer(void *data, const struct json *result, const s
 		struct str more = json_str(json_get(v, "text"), &c->arena);
 		buf_addf(text, "%s" STR_FMT, text->n ? "\n" : "", STR_ARG(more));
 	}
-	tool_call_end(c->call, json_bool(json_get(result, "isError")));
+	tool_call_end_as(c->call, json_bool(json_get(result, "isError")));
 }
 
 static void server_tool_start(struct tool_call *call)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * session.h - one conversation: the agents of a session, its turn, and what it borrows (services.h). */
+ * session.h - one conversation: the agents of a session, its turn, and what it borrows (defs/policy/services.h). */
 #pragma once
 #include "core/message/event.h"
 #include "core/store/load.h"
@@ -44,11 +44,11 @@ struct cadre_session {
 	bool preloaded;                        /* the skills of that agent */
 	bool agent_reported;                   /* the notes of its start were emitted */
 	bool name_kept;                        /* the option name is on disk */
-	const char *style_name;                /* of the main agent (styles.h), whether it exists or not */
-	struct schema *schema;                 /* that its answers have to fit (schema.h); owned; NULL: none */
+	const char *style_name;                /* of the main agent (styles.c), whether it exists or not */
+	struct schema *schema;                 /* that its answers have to fit (answer.c); owned; NULL: none */
 	struct file_watch *files;              /* that hooks watch; NULL: none */
 	struct elicitation *elicitations;      /* that servers wait for an answer to */
-	struct server_call *server_calls;      /* of servers' tools, that no model made (server_call.h) */
+	struct server_call *server_calls;      /* of servers' tools, that no model made (server_pool.h) */
 	struct server_approval *approval;      /* of servers that its project brings; NULL: nothing is asked */
 	const char *start_source, *end_reason; /* of its hooks; NULL: the usual ones */
 	bool host_elicits;       /* its host answers them, even if another client decides on permissions */
@@ -127,7 +127,7 @@ static inline void services_drained(void *data) /* a drain that sv->draining cou
 
 /* Where the skills of these options are; all texts are in the arena. */
 int services_skill_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);
-/* c->skills, made with the first session; it stays NULL if there are to be none. */
+/* sv->skills, made with the first session; it stays NULL if there are to be none. */
 int services_open_skills(struct services *sv, struct err *err);
 
 /* Texts that the build puts into the program. */

@@ -51,12 +51,12 @@ static const struct definition_field style_fields[] = {
 
 static const struct definition_format style_format = { .noun = "output style", .fields = style_fields, .terse = true };
 
-static struct definition *parse_style(const struct catalog_location *place, const struct tree_file *file,
+static struct definition *parse_style(const struct catalog_location *location, const struct tree_file *file,
 				      struct str text, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct style_definition *style =
-		definition_new(sizeof *style, place->source, file->path, tree_stem(&a, file->path));
+		definition_new(sizeof *style, location->source, file->path, tree_stem(&a, file->path));
 	struct definition_reader r;
 	struct frontmatter head;
 
@@ -64,12 +64,12 @@ static struct definition *parse_style(const struct catalog_location *place, cons
 	definition_read_markdown(&r, text, &head);
 	style->prompt = arena_str(&style->arena, head.body);
 	definition_read_end(&r);
-	if (place->plugin)
-		style->name = arena_printf(&style->arena, "%s:%s", place->plugin->name, style->name);
+	if (location->plugin)
+		style->name = arena_printf(&style->arena, "%s:%s", location->plugin->name, style->name);
 	return &style->common;
 }
 
-static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const struct catalog_location *place)
+static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const struct catalog_location *location)
 {
 	static const struct {
 		const char *name, *description, *text;
@@ -81,7 +81,7 @@ static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const
 
 	for (size_t i = 0; i < COUNT_OF(builtin); i++) {
 		struct style_definition *style =
-			definition_new(sizeof *style, place->source, place->path, builtin[i].name);
+			definition_new(sizeof *style, location->source, location->path, builtin[i].name);
 		style->description = builtin[i].description;
 		style->prompt = str_from(builtin[i].text);
 		style->keeps_prompt = true;
@@ -91,27 +91,28 @@ static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const
 
 static void add_style_dir(struct catalog_locations *p, const char *claude_dir, const char *below)
 {
-	catalog_add_location(p, PLACE_FLAT, SOURCE_PROJECT, path_join(&p->arena, claude_dir, "output-styles"));
+	catalog_add_location(p, LOCATION_FLAT, SOURCE_PROJECT, path_join(&p->arena, claude_dir, "output-styles"));
 }
 
 /* Of two plugins the first goes first in the list, so it comes last here. */
-static void find_style_places(struct catalog_locations *p, const struct catalog_sources *s)
+static void find_style_locations(struct catalog_locations *p, const struct catalog_sources *s)
 {
-	catalog_add_location(p, PLACE_OWN, SOURCE_BUILT_IN, "built-in")->in_memory = true;
+	catalog_add_location(p, LOCATION_OWN, SOURCE_BUILT_IN, "built-in")->in_memory = true;
 	for (size_t i = s->plugin_count; i-- > 0;)
-		catalog_add_plugin(p, &s->plugins[i], PLACE_FLAT);
+		catalog_add_plugin(p, &s->plugins[i], LOCATION_FLAT);
 	if (s->setting_sources & SETTINGS_USER)
-		catalog_add_location(p, PLACE_FLAT, SOURCE_USER, path_join(&p->arena, s->config_dir, "output-styles"));
+		catalog_add_location(p, LOCATION_FLAT, SOURCE_USER,
+				     path_join(&p->arena, s->config_dir, "output-styles"));
 	if (s->setting_sources & SETTINGS_PROJECT)
 		catalog_each_project(p, s, git_root(&p->arena, s->cwd), add_style_dir);
 	if (s->managed_dir)
-		catalog_add_location(p, PLACE_FLAT, SOURCE_MANAGED,
+		catalog_add_location(p, LOCATION_FLAT, SOURCE_MANAGED,
 				     path_join(&p->arena, s->managed_dir, "output-styles"));
 }
 
 static const struct catalog_kind style_kind = {
 	.largest = LARGEST_STYLE,
-	.find_places = find_style_places,
+	.find_locations = find_style_locations,
 	.parse = parse_style,
 	.read_own = read_builtin_styles,
 };
@@ -130,21 +131,21 @@ static struct catalog *open_styles(const struct cadre_session *s)
 	struct catalog *styles = NULL;
 
 	if (sv->plugins)
-		sources.plugins = plugin_list_skills(sv->plugins, &a, true, &sources.plugin_count);
+		sources.plugins = plugin_list_styles(sv->plugins, &a, &sources.plugin_count);
 	catalog_sources_hold(&sources, &a, s->tree.policy->settings);
 	(void)catalog_new(&style_kind, &sources, &styles,
-			  NULL); /* fails for a place of its own, which is compiled in */
+			  NULL); /* fails for a location of its own, which is compiled in */
 	return styles;
 }
 
-/* The active styles, highest priority first, in the order of names inside a place. NULL: the last one was before. */
+/* The active styles, highest priority first, in the order of names inside a location. NULL: the last one was before. */
 static const struct catalog_entry *next_style(const struct catalog *c, const struct catalog_entry *e)
 {
 	const struct catalog_entry *next = NULL;
 
 	for (const struct catalog_entry *other = c->all; other < c->all + c->all_count; other++) {
-		bool behind = !e || other->place < e->place || (other->place == e->place && other > e);
-		if (behind && !other->hidden_by && (!next || other->place > next->place))
+		bool behind = !e || other->group < e->group || (other->group == e->group && other > e);
+		if (behind && !other->hidden_by && (!next || other->group > next->group))
 			next = other;
 	}
 	return next;

@@ -29,7 +29,7 @@ enum turn_state {
 
 enum turn_origin { TURN_BY_PROMPT, TURN_BY_NOTICE, TURN_BY_PREPARE };
 
-/* How the expansion of a prompt that begins with /name ended (skills.h) */
+/* How the expansion of a prompt that begins with /name ended (skill_command.c) */
 enum expansion_end {
 	EXPANSION_EXPANDED, /* also: there was nothing to expand */
 	EXPANSION_ANSWERED,
@@ -56,8 +56,8 @@ struct turn {
 	size_t block_count;
 	char uuid[UUID_LEN + 1];     /* that the prompt's line is to have; "": any */
 	bool suppressed;             /* a hook's context stands in place of the prompt */
-	struct mentions *mentions;   /* files that the prompt names (mention.h); NULL: none */
-	struct expansion *expansion; /* of a prompt that names a skill (skills.h); NULL: none */
+	struct mentions *mentions;   /* files that the prompt names (mention.c); NULL: none */
+	struct expansion *expansion; /* of a prompt that names a skill (skill_command.c); NULL: none */
 	enum expansion_end expansion_end;
 	struct buf answer; /* text of that end */
 

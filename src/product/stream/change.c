@@ -261,9 +261,9 @@ int wire_set_model(struct wire_request *r, struct err *err)
 		     .request_id = xstrndup(r->id.p, r->id.n), .wish = wish ? xstrdup(wish) : NULL,
 		     .from = xstrdup(a->model));
 	/* An unknown alias is refused when it is set. */
-	const struct places *places = &r->wire->services->endpoints.places;
-	const char *to = wish && strcmp(wish, "default") != 0 ? wish : o->model ? o->model : model_default(places);
-	json_addf(&fields, switch_fields, a->model, model_resolve_at(r->arena, places, to, &id, NULL) == 0 ? id : to,
+	const struct providers *providers = &r->wire->services->endpoints.providers;
+	const char *to = wish && strcmp(wish, "default") != 0 ? wish : o->model ? o->model : model_default(providers);
+	json_addf(&fields, switch_fields, a->model, model_resolve_at(r->arena, providers, to, &id, NULL) == 0 ? id : to,
 		  wish ? wish : "default");
 	spec.fields = buf_str(&fields);
 	(void)agent_run_hooks(a, &spec, on_looked_at, m);

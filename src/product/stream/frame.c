@@ -64,7 +64,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	const struct cadre_session *s = e->session;
 	const struct tool_set *tools = &s->tree.main.tools;
 	const struct mcp_selection *set = s->tree.main.servers;
-	const struct provider_env *env = &s->services->endpoints.places.usual->env;
+	const struct provider_env *env = &s->services->endpoints.providers.usual->env;
 	const char *key_source = "none";
 	const char *sandbox = agent_tree_sandbox_word((struct agent_tree *)&s->tree);
 
@@ -135,7 +135,7 @@ void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
 	json_open(w, '{');
 	for (size_t i = 0; i < t->spending_count; i++) {
 		const char *model = t->spending[i].model;
-		struct model_info m = model_find(&t->services->endpoints.places, model);
+		struct model_info m = model_find(&t->services->endpoints.providers, model);
 		const struct usage *u = &t->spending[i].usage;
 		json_kopen(w, model, '{');
 		json_putf(w, "inputTokens:%lld, outputTokens:%lld, cacheReadInputTokens:%lld", (long long)u->input,

@@ -101,9 +101,9 @@ void wire_put_agents(struct json_out *out, const struct agent_tree *t)
 }
 
 /* Its id; window and price, where they are known */
-static void put_facts(struct json_out *out, const struct places *places, const char *id)
+static void put_facts(struct json_out *out, const struct providers *providers, const char *id)
 {
-	struct model_info info = model_find(places, id);
+	struct model_info info = model_find(providers, id);
 
 	json_putf(out, "resolvedModel:'%s'", id);
 	if (info.window_source)
@@ -115,7 +115,7 @@ static void put_facts(struct json_out *out, const struct places *places, const c
 void wire_put_models(struct json_out *out, const struct services *sv)
 {
 	const struct options *o = &sv->options;
-	const struct places *places = &sv->endpoints.places;
+	const struct providers *providers = &sv->endpoints.providers;
 	static const struct {
 		const char *value, *variable, *name,
 			*what; /* NAME_NAME and NAME_DESCRIPTION of the variable come first */
@@ -130,30 +130,30 @@ void wire_put_models(struct json_out *out, const struct services *sv)
 
 	json_kopen(out, "models", '[');
 	for (size_t i = 0; i < COUNT_OF(models); i++) {
-		const char *value = models[i].value ? models[i].value : places_env(places, models[i].variable);
-		const char *wish = i ? value : o->model ? o->model : model_default(places), *id = NULL;
-		const char *name = places_env(places, arena_printf(&a, "%s_NAME", models[i].variable));
-		const char *what = places_env(places, arena_printf(&a, "%s_DESCRIPTION", models[i].variable));
+		const char *value = models[i].value ? models[i].value : providers_env(providers, models[i].variable);
+		const char *wish = i ? value : o->model ? o->model : model_default(providers), *id = NULL;
+		const char *name = providers_env(providers, arena_printf(&a, "%s_NAME", models[i].variable));
+		const char *what = providers_env(providers, arena_printf(&a, "%s_DESCRIPTION", models[i].variable));
 		if (!value)
 			continue;
 		json_putf(out, "{value:'%s'", value);
-		if (model_resolve_at(&a, places, wish, &id, NULL) == 0)
-			put_facts(out, places, id);
+		if (model_resolve_at(&a, providers, wish, &id, NULL) == 0)
+			put_facts(out, providers, id);
 		json_putf(out, "displayName:'%s', description:'%s'}",
 			  name             ? name
 			  : models[i].name ? models[i].name
 					   : value,
 			  what ? what : models[i].what);
 	}
-	for (size_t i = 0; i < places->own_count; i++) {
-		const struct provider *place = places->own[i];
-		const struct json *list = json_get(place->own, "models");
+	for (size_t i = 0; i < providers->own_count; i++) {
+		const struct provider *provider = providers->own[i];
+		const struct json *list = json_get(provider->own, "models");
 		for (struct json_member m = json_members(list); m.key; m = json_member_next(list, m)) {
 			if (json_str_is(m.key, "*"))
 				continue;
-			const char *name = arena_printf(&a, "%s/%s", place->name, json_cstr(m.key, &a));
+			const char *name = arena_printf(&a, "%s/%s", provider->name, json_cstr(m.key, &a));
 			json_putf(out, "{value:'%s', displayName:'%s'", name, name);
-			put_facts(out, places, name);
+			put_facts(out, providers, name);
 			json_putf(out, "description:'of the setting providers'}");
 		}
 	}

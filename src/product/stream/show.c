@@ -76,7 +76,7 @@ int wire_get_context(struct wire_request *r, struct err *err)
 	const struct segment *memory = a->tree->instructions[0].text;
 	int64_t memories = memory ? (int64_t)(memory->len / BYTES_PER_TOKEN) : 0, tools[TOOLS_KINDS] = { 0 };
 	int64_t messages = (int64_t)(q->transcript.bytes / BYTES_PER_TOKEN);
-	int64_t most = model_find(&a->tree->services->endpoints.places, a->model).context, used = head + messages;
+	int64_t most = model_find(&a->tree->services->endpoints.providers, a->model).context, used = head + messages;
 
 	for (size_t i = 0; i < a->tools.count; i++) {
 		const struct tool *tool = a->tools.tools[i];
@@ -305,7 +305,7 @@ static void file_report(struct tool_job *job)
 	q->bytes = j->bytes;
 	j->bytes = (struct buf){ 0 };
 	buf_addf(&job->call->result, "%zu bytes", q->bytes.n);
-	tool_call_end(job->call, false);
+	tool_call_end(job->call);
 }
 
 static void file_release(struct tool_job *job)

@@ -166,7 +166,7 @@ static void send_answer(struct tool_call *call, struct str message, const struct
 	if (record)
 		json_putf(&w, "pin:{id:'%s', name?:'%s'}", record->id, record->name);
 	json_close(&w);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 static const char *sender_name(const struct agent *a)
@@ -295,7 +295,7 @@ static void show_agent(struct tool_call *call, struct agent_record *record)
 		buf_addf(out, "<output>\n%s\n</output>\n", report.p);
 	if (record->failure && record->state != AGENT_COMPLETED)
 		buf_addf(out, "<error>%s</error>\n", record->failure);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 static void on_agent_end(struct agent_wait *wait)
@@ -357,7 +357,7 @@ static void output_start(struct tool_call *call)
 						NULL);
 			buf_addstr(&call->result, "\n</output>\n");
 		}
-		tool_call_end(call, false);
+		tool_call_end(call);
 	} else if (!record) {
 		add_running_agents(&running, a->tree);
 		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");
@@ -381,7 +381,7 @@ static void stop_answer(struct tool_call *call, const char *id, const char *type
 	buf_addf(&message, "Successfully stopped task: %s (%s)", id, what);
 	json_addf(&call->result, "{message:'%s', task_id:'%s', task_type:'%s', command:'%s'}", message.p, id, type,
 		  what);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 static void stop_start(struct tool_call *call)

@@ -62,7 +62,7 @@ static void list_start(struct tool_call *call)
 		tool_call_finish(call, STR("There are no resources. Servers without resources may still have tools."));
 		return;
 	}
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 const struct tool tool_list_mcp_resources = { TOOL_LIST_MCP_RESOURCES_FACTS, .start = list_start };
@@ -152,7 +152,7 @@ static void on_page(void *data, const struct json *result, const struct err *err
 			 mcp_lease_server(l->lease)->name,
 			 STR_ARG(json_str(json_get(call->input, "uri"), &call->arena)));
 	}
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 /* cursor: NULL for the first page. */

@@ -58,7 +58,7 @@ static void on_ready(void *data, const struct skill_result *result)
 				 "Skill %s: its text is in this conversation already, unchanged. Follow it.", s->name);
 		else
 			buf_addf(&call->result, "Skill %s:\n\n" STR_FMT, s->name, STR_ARG(result->text));
-		tool_call_end(call, false);
+		tool_call_end(call);
 	}
 	skill_unref(s);
 }

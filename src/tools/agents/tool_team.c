@@ -29,7 +29,7 @@ static void create_start(struct tool_call *call)
 	buf_append(&call->result, buf_str(&call->result_json));
 	if (note.n)
 		buf_addf(&call->result, "\n%s", note.p);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 const struct tool tool_team_create = { TOOL_TEAM_CREATE_FACTS, .start = create_start };
@@ -39,7 +39,7 @@ static void list_start(struct tool_call *call)
 	const struct agent *a = call->env->owner;
 
 	team_list_agents(a->tree, &call->result);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 const struct tool tool_list_agents = { TOOL_LIST_AGENTS_FACTS, .start = list_start };
@@ -48,7 +48,7 @@ static void delete_answer(struct tool_call *call, bool success, const char *mess
 {
 	json_addf(&call->result, "{success:!!%d, message:'%s', team_name?:'%s'}", success, message, team);
 	buf_append(&call->result_json, buf_str(&call->result));
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 static void delete_start(struct tool_call *call)

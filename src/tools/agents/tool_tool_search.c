@@ -206,5 +206,5 @@ static void search_start(struct tool_call *call)
 	add_found_text(&f);
 	tool_set_release(&f.tools);
 	buf_release(&f.unknown);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }

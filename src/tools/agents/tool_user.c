@@ -45,7 +45,7 @@ static void enter_start(struct tool_call *call)
 	}
 	plan_enter(a);
 	plan_explain(a, &call->result);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 const struct tool tool_enter_plan_mode = { TOOL_ENTER_PLAN_MODE_FACTS, .start = enter_start };
@@ -87,7 +87,7 @@ static void exit_start(struct tool_call *call)
 		 permission_mode(&a->permission) == PERMISSION_ACCEPT_EDITS ? "; edits are accepted without asking"
 									    : "",
 		 plan_path(a));
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 const struct tool tool_exit_plan_mode = {

@@ -50,7 +50,7 @@ static void media_report(struct tool_job *job)
 		file_state_note(call->env->files, m->args.path, m->stamp);
 	read_blocks_finish(&m->blocks, call);
 	buf_append(&call->result_json, buf_str(&m->object));
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 static void media_release(struct tool_job *job)
@@ -198,7 +198,7 @@ static void pdf_finish_pages(struct pdf_job *job)
 			"with a call of their own.]",
 			job->page, job->wanted.last);
 	read_blocks_finish(&m->blocks, m->job.call);
-	tool_call_end(m->job.call, false);
+	tool_call_end(m->job.call);
 	pdf_release(&m->job);
 }
 

@@ -39,8 +39,6 @@ enum file_known file_state_check(const struct file_state *state, const char *pat
 void file_state_list(const struct file_state *state, size_t most, struct buf *out);
 void file_state_release(struct file_state *state); /* the state is empty and usable afterwards */
 
-/* Text files. */
-
 struct text_file {
 	bool exists;
 	struct buf text; /* without the mark; UTF-16 is decoded */
@@ -54,7 +52,7 @@ enum { TEXT_FILE_LIMIT = 64 * 1024 * 1024 };
 void text_file_release(struct text_file *file);
 #define AUTO_TEXT_FILE CLEANUP(text_file_release)
 
-/* Paths here are targets (file_tool.h): absolute, and no link in them is followed.
+/* Paths here are targets (file_tool_find()): absolute, and no link in them is followed.
  *
  * A missing file is not a failure: exists is false. Anything but a regular file is ERR_USAGE. */
 int text_file_load(const char *path, struct text_file *file, struct err *err);

@@ -200,7 +200,7 @@ static void edit_apply(struct edit *e)
 	else
 		buf_addstr(&e->call->result,
 			   " (file state is current in your context \xe2\x80\x94 no need to Read it back)");
-	tool_call_end(e->call, false);
+	tool_call_end(e->call);
 }
 
 static void edit_start(struct tool_call *call)
@@ -274,7 +274,7 @@ static void write_start(struct tool_call *call)
 	buf_addf(&call->result,
 		 file.exists ? "The file %s has been updated successfully." : "File created successfully at: %s", path);
 	buf_addstr(&call->result, " (file state is current in your context \xe2\x80\x94 no need to Read it back)");
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 const struct tool tool_write = { TOOL_WRITE_FACTS, .preview = write_preview, .start = write_start };

@@ -161,7 +161,7 @@ static void change_apply(struct change *c)
 	}
 	if (!notebook_has_ids(&c->notebook) && c->edit.verb != NOTEBOOK_REPLACE)
 		buf_addstr(out, " Cells without an id are counted: the names of those behind it have changed.");
-	tool_call_end(c->call, false);
+	tool_call_end(c->call);
 }
 
 static void notebook_edit_start(struct tool_call *call)

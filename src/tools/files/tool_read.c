@@ -217,7 +217,7 @@ static void text_report(struct tool_job *job)
 			"way.</system-reminder>",
 			(unsigned long long)r->args.first, (unsigned long long)(r->args.first + r->shown - 1),
 			(unsigned long long)r->total);
-	tool_call_end(job->call, false);
+	tool_call_end(job->call);
 }
 
 static void text_release(struct tool_job *job)

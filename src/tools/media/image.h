@@ -4,8 +4,6 @@
 #include "lib/base/buf.h"
 #include "lib/base/str.h"
 
-/* Headers. */
-
 /* Type and size of an image and whether it is complete, from its bytes and without decoding. The name of a file is not used. */
 
 enum image_type { IMAGE_NONE, IMAGE_PNG, IMAGE_JPEG, IMAGE_GIF, IMAGE_WEBP };
@@ -25,8 +23,6 @@ const char *image_media_type(enum image_type type); /* "image/png" */
  * not be sent, because the API refuses the whole conversation that holds it. */
 int image_head_read(struct str bytes, struct image_head *ret_head, struct err *err);
 
-/* Decoding and encoding. */
-
 /* Pixels: decoding, scaling and encoding through libgd, which is loaded when the first image needs it.
  *
  * A decoder is where hostile files strike, so it is used only for what cannot be sent as it is, on images whose head was found
@@ -42,8 +38,6 @@ int image_codec_open(struct str bytes, const struct image_head *head, struct ima
 /* quality 1 to 100: JPEG on a white ground; 0: PNG. out is replaced. */
 int image_codec_encode(struct image_codec *c, int quality, struct buf *out, struct err *err);
 void image_codec_close(struct image_codec *c);
-
-/* Fitting into a request. */
 
 /* An image as the model can be shown it. What is small enough stays as it is, byte for byte; the rest is scaled
  * down and written again. Only for workers. */

@@ -4,8 +4,6 @@
 #include "lib/json/json.h"
 #include "tools/media/read_blocks.h"
 
-/* Reading. */
-
 /* A Jupyter notebook (format 4): a JSON object with an array of cells. Nothing is copied: a change of a notebook changes the
  * text around these nodes. */
 
@@ -39,8 +37,6 @@ static inline bool notebook_cell_is(const struct json *cell, const char *type)
 
 bool notebook_has_ids(const struct notebook *n); /* its format (4.5) wants each cell to have one */
 
-/* Changing. */
-
 /* A notebook with one cell changed, added or removed. The text of all other cells, of the metadata and of
  * what is not touched in the cell itself stays byte for byte, blanks and line ends included; what is new is laid out like its
  * neighbours. */
@@ -57,8 +53,6 @@ struct notebook_edit {
 
 /* Appends the whole text. */
 void notebook_change(const struct notebook *n, const struct notebook_edit *edit, struct buf *out);
-
-/* Showing. */
 
 /* A notebook as the model sees it: each cell in its tags, behind it what it printed and drew. Only for
  * workers: pictures may have to be made smaller. */

@@ -5,8 +5,6 @@
 #include "lib/base/str.h"
 #include "lib/io/spawn.h"
 
-/* Pages. */
-
 struct pdf_pages {
 	uint32_t first, last; /* from 1 */
 };
@@ -23,8 +21,6 @@ int pdf_pages_parse(struct str text, struct pdf_pages *ret_pages, struct err *er
 uint32_t pdf_info_pages(struct str output);
 /* For machines without pdfinfo: pages that are described in the open. Others may be in compressed parts. */
 size_t pdf_least_pages(struct str bytes);
-
-/* Programs. */
 
 /* One run of a program of poppler (pdfinfo, pdftoppm) on a file of strangers: its memory, its time and its
  * output are limited, and it dies with the call. */

@@ -49,8 +49,6 @@ struct grep_results {
 int grep_run(const struct grep_query *query, struct grep_results *ret_results, struct err *err);
 void grep_results_release(struct grep_results *results);
 
-/* The search in one file. */
-
 /* A file is read in pieces of 64 KB, so that it may have any size; with multiline it is read whole. Never mapped: a file that
  * shrinks while it is mapped would kill the process.
  *

@@ -32,8 +32,7 @@ struct regex {
 int regex_translate(struct regex *regex, struct str pattern, unsigned flags, struct err *err);
 void regex_release(struct regex *regex);
 
-/* A text that every match has. */
-
+/* A text that every match has */
 struct literal {
 	char *text; /* owned; lower case when nocase */
 	size_t n;
@@ -45,8 +44,6 @@ struct literal {
 const char *literal_find(const struct literal *l, const char *p, size_t n); /* the first one, or NULL */
 
 size_t count_line_feeds(const char *p, size_t n);
-
-/* Patterns. */
 
 struct pcre2_real_code_8;
 

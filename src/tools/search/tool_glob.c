@@ -103,7 +103,7 @@ static void glob_report(struct tool_job *job)
 		buf_addf(out,
 			 "\n(Results are truncated: the newest %d of %llu files. Use a more specific pattern or path.)",
 			 MAX_SHOWN, (unsigned long long)g->total);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 static void glob_release_job(struct tool_job *job)

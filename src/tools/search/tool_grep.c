@@ -149,7 +149,7 @@ static void grep_report(struct tool_job *job)
 		out->p[--out->n] = '\0';
 	put_result(g, buf_str(&entries), matches);
 	add_report(g, buf_str(&entries), matches, &job->call->result);
-	tool_call_end(job->call, false);
+	tool_call_end(job->call);
 }
 
 static void grep_release(struct tool_job *job)

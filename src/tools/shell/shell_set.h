@@ -79,7 +79,7 @@ struct shell_options {
 	size_t keep_bytes;      /* of the output in memory */
 	const char *spill_path; /* for more than that */
 	uint64_t limit_ms;
-	bool background; /* output goes to shell_task_path at once */
+	bool background; /* output goes to a file of tasks_dir at once */
 	enum tool_belief belief;
 	enum tool_where where;
 	void (*on_end)(struct shell *shell);

@@ -239,7 +239,7 @@ static void on_shell_end(struct shell *shell)
 		sandbox_violations(shell->held, &call->blocked);
 	}
 	follow_shell(call, shell->last_dir);
-	tool_call_end(call, failed);
+	tool_call_end_as(call, failed);
 }
 
 static void on_timeout(struct shell *shell)
@@ -252,7 +252,7 @@ static void on_timeout(struct shell *shell)
 	}
 	b->shell = NULL;
 	bash_result_background(b->call, shell, b->timeout_ms);
-	tool_call_end(b->call, false);
+	tool_call_end(b->call);
 }
 
 static void bash_cancel(struct tool_call *call)
@@ -293,7 +293,7 @@ static void start_shell(struct bash_call *b, const char *command, bool backgroun
 	} else if (background) {
 		bash_result_background(call, b->shell, 0);
 		b->shell = NULL;
-		tool_call_end(call, false);
+		tool_call_end(call);
 	}
 }
 

@@ -34,7 +34,7 @@ static void create_undo(struct tool_call *call)
 static void on_creation_seen(struct tool_call *call, const char *id, struct str refusal)
 {
 	if (!refusal.p) {
-		tool_call_end(call, false);
+		tool_call_end(call);
 		return;
 	}
 	buf_clear(&call->result);
@@ -152,7 +152,7 @@ static void get_start(struct tool_call *call)
 		buf_addstr(&call->result, "Task not found");
 	}
 	json_close(&w);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 const struct tool tool_task_get = { TOOL_TASK_GET_FACTS, .start = get_start };
@@ -184,7 +184,7 @@ static void list_start(struct tool_call *call)
 	json_putf(&w, "]}");
 	if (!list.count)
 		buf_addstr(&call->result, "No tasks found");
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 const struct tool tool_task_list = { TOOL_TASK_LIST_FACTS, .start = list_start };
@@ -448,7 +448,7 @@ static void update_commit(struct tool_call *call)
 	if (!u.item) {
 		put_updated(call, NULL, "Task not found");
 		buf_addstr(&call->result, "Task not found");
-		tool_call_end(call, false);
+		tool_call_end(call);
 		return;
 	}
 	struct agent *a = call->env->owner;
@@ -479,7 +479,7 @@ static void update_commit(struct tool_call *call)
 			buf_addstr(&call->result, ". Look at TaskList for the next one.");
 		}
 	}
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 static void on_completion_seen(struct tool_call *call, const char *id, struct str refusal)
@@ -549,7 +549,7 @@ static void todo_write_start(struct tool_call *call)
 	buf_addstr(&call->result,
 		   "The list was replaced. Keep it true while you work: one item in progress at a time, and each "
 		   "one completed as soon as it is.");
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 const struct tool tool_todo_write = { TOOL_TODO_WRITE_FACTS, .start = todo_write_start };

@@ -134,7 +134,7 @@ static void fetch_finish(struct fetch *f, struct str text)
 		  (long long)f->bytes, (long long)f->status, status_text(f->status), STR_ARG(buf_str(&call->result)),
 		  (long long)(loop_now_ms(call->env->loop) - call->started_ms), f->url.text);
 	fetch_release(f);
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 static void fetch_fail(struct fetch *f, const char *why)

@@ -114,7 +114,7 @@ static void on_answer(struct web_question *q, bool failed, struct str answer)
 	map_set(&web->searches, str_from(call->env->session_id),
 		(void *)(used - MIN(used, s->taken - MIN(s->taken, made))));
 	if (is_read)
-		tool_call_end(call, false);
+		tool_call_end(call);
 	else if (call->cancelled)
 		tool_call_fail(call, "The call was cancelled.");
 	else if (failed)

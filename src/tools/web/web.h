@@ -7,8 +7,6 @@
 #include "lib/io/http.h"
 #include "lib/base/arena.h"
 
-/* The cache of pages. */
-
 struct web_cached {
 	const char *url; /* after redirects */
 	struct str text;
@@ -35,8 +33,6 @@ const struct web_cached *web_cache_get(struct web_cache *c, const char *key, uin
 /* Copies all texts; one with the same key is replaced. A page that is too large for the cache is not kept. */
 void web_cache_put(struct web_cache *c, const char *key, const struct web_cached *page);
 void web_cache_release(struct web_cache *c);
-
-/* HTTP client, model and searches. */
 
 /* One question of a tool to a model, beside the conversation. The tool owns it and keeps it until done. */
 struct web_question {
@@ -67,10 +63,6 @@ void web_free(struct web *web); /* no call may run */
 /* Takes up to `wanted` searches from the quota of the session; those that were not made are returned to it. */
 unsigned web_take_searches(struct web *web, const char *session_id, unsigned wanted, unsigned limit);
 
-/* URLs, and which of them a call may fetch. */
-
-/* Addresses. */
-
 struct web_url {
 	const char *text; /* normalized, without the fragment */
 	const char *host; /* lower case, without a dot at the end */
@@ -85,8 +77,6 @@ void web_url_upgrade(struct arena *a,
 		     struct web_url *url); /* https in place of http, on its own port if there is one */
 /* A host that is on this machine or its network by its name or number alone. */
 bool web_url_is_local(const struct web_url *url);
-
-/* Where a call may go. */
 
 /* Kinds of addresses (lib/io/address.h) that must not be connected to. All that is not public, unless a setting of the user
  * opens it or an allow rule names the host: a number or localhost is opened as what it is, any other name as far as

@@ -4,13 +4,9 @@
 #include <stdatomic.h>
 #include "lib/base/buf.h"
 
-/* Charsets. */
-
 /* Appends at most limit_bytes. The encoding is that of the byte order mark, of charset (from the Content-Type; may be empty), or
  * of a meta element if it is HTML; without these UTF-8 if the bytes are valid, else windows-1252. Invalid bytes become U+FFFD. */
 void web_decode(struct str bytes, struct str charset, bool is_html, size_t limit_bytes, struct buf *out);
-
-/* Pages. */
 
 enum { WEB_PAGE_LIMIT_BYTES = 1 << 20 }; /* of the text */
 

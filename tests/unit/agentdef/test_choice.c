@@ -121,10 +121,10 @@ TEST(opusplan_is_another_model_in_plan_mode_for_who_names_it_and_who_inherits)
 TEST(an_alias_that_the_provider_does_not_know_means_inherit_with_a_note)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct places at_openai = { .usual = place_find(NULL, STR("openai")) };
+	const struct providers at_openai = { .usual = provider_find(NULL, STR("openai")) };
 	struct model_choice choice;
 
-	model_choose(&a, &(struct model_wishes){ .definition = "haiku", .parent = "local", .places = &at_openai },
+	model_choose(&a, &(struct model_wishes){ .definition = "haiku", .parent = "local", .providers = &at_openai },
 		     &choice);
 
 	CHECK_CSTR(choice.id, "local");

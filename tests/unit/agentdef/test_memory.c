@@ -8,7 +8,7 @@
 #include "stage.h"
 #include "tests.h"
 
-static struct memory_dirs places_of(struct stage *s)
+static struct memory_dirs dirs_of(struct stage *s)
 {
 	return (struct memory_dirs){ .config_dir = stage_path(s, "config"),
 				     .project_dir = stage_path(s, "top/project"),
@@ -28,18 +28,18 @@ TEST(each_scope_has_its_directory)
 	struct stage s;
 	struct err err = { 0 };
 	stage_init(&s);
-	struct memory_dirs places = places_of(&s);
+	struct memory_dirs dirs = dirs_of(&s);
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct agent_definition d = { .name = "a", .memory = rows[i].memory };
-		CHECK_CSTR(agent_memory_dir(&s.arena, &d, &places), stage_path(&s, rows[i].expected));
-		CHECK_INT(agent_memory_prepare(&d, &places, &err), 0);
+		CHECK_CSTR(agent_memory_dir(&s.arena, &d, &dirs), stage_path(&s, rows[i].expected));
+		CHECK_INT(agent_memory_prepare(&d, &dirs, &err), 0);
 		CHECK(file_exists(stage_path(&s, rows[i].expected)));
 	}
 	struct agent_definition none = { .name = "a" };
 	AUTO_BUF struct buf out = { 0 };
-	agent_memory_prompt(&out, &none, &places);
-	CHECK(!agent_memory_dir(&s.arena, &none, &places) && !out.n);
+	agent_memory_prompt(&out, &none, &dirs);
+	CHECK(!agent_memory_dir(&s.arena, &none, &dirs) && !out.n);
 	stage_release(&s);
 }
 
@@ -69,17 +69,17 @@ TEST(a_type_never_becomes_a_path_outside_its_directory)
 				long_name };
 	struct stage s;
 	stage_init(&s);
-	struct memory_dirs places = places_of(&s);
+	struct memory_dirs dirs = dirs_of(&s);
 	char *parent = stage_path(&s, "config/agent-memory");
 
 	for (size_t i = 0; i < COUNT_OF(types); i++) {
 		struct agent_definition d = { .name = types[i], .memory = MEMORY_USER };
 		struct err err = { 0 };
-		char *dir = agent_memory_dir(&s.arena, &d, &places);
+		char *dir = agent_memory_dir(&s.arena, &d, &dirs);
 		struct str name = str_from(dir + strlen(parent) + 1);
 		CHECK(path_is_inside(dir, parent) && name.n > 0 && name.n < 200);
 		CHECK(!memchr(name.p, '/', name.n) && name.p[0] != '.' && utf8_valid(name));
-		CHECK_INT(agent_memory_prepare(&d, &places, &err), 0);
+		CHECK_INT(agent_memory_prepare(&d, &dirs, &err), 0);
 		CHECK(file_exists(dir));
 	}
 	stage_release(&s);
@@ -106,11 +106,11 @@ TEST(types_that_need_a_change_do_not_share_a_memory)
 static void prompt_of(struct stage *s, struct buf *out, const char *memory)
 {
 	struct agent_definition d = { .name = "a", .memory = MEMORY_USER };
-	struct memory_dirs places = places_of(s);
+	struct memory_dirs dirs = dirs_of(s);
 
 	stage_put(s, "config/agent-memory/a/MEMORY.md", memory);
 	buf_clear(out);
-	agent_memory_prompt(out, &d, &places);
+	agent_memory_prompt(out, &d, &dirs);
 }
 
 TEST(the_first_200_lines_or_25_kb_are_in_the_prompt)
@@ -162,12 +162,12 @@ TEST(an_empty_or_missing_memory_is_said)
 	struct agent_definition d = { .name = "nobody", .memory = MEMORY_LOCAL };
 	struct stage s;
 	stage_init(&s);
-	struct memory_dirs places = places_of(&s);
+	struct memory_dirs dirs = dirs_of(&s);
 
 	prompt_of(&s, &out, " \n\n");
 	CHECK(strstr(out.p, "MEMORY.md is empty") != NULL);
 	buf_clear(&out);
-	agent_memory_prompt(&out, &d, &places);
+	agent_memory_prompt(&out, &d, &dirs);
 	CHECK(strstr(out.p, "does not exist yet") != NULL);
 	stage_release(&s);
 }
@@ -178,12 +178,12 @@ TEST(a_link_that_leads_a_projects_memory_out_of_it_is_refused_before_anything_is
 	struct stage s;
 	struct err err = { 0 };
 	stage_init(&s);
-	struct memory_dirs places = places_of(&s);
+	struct memory_dirs dirs = dirs_of(&s);
 	stage_put(&s, "outside/keep", "");
 	stage_put(&s, "top/project/.claude/keep", "");
 	CHECK_INT(symlink(stage_path(&s, "outside"), stage_path(&s, "top/project/.claude/agent-memory")), 0);
 
-	CHECK_INT(agent_memory_prepare(&d, &places, &err), -ERR_DENIED);
+	CHECK_INT(agent_memory_prepare(&d, &dirs, &err), -ERR_DENIED);
 
 	CHECK(!file_exists(stage_path(&s, "outside/a")));
 	stage_release(&s);
@@ -197,16 +197,16 @@ TEST(a_memory_that_is_a_link_or_a_pipe_is_not_shown_and_blocks_nothing)
 	AUTO_BUF struct buf pipe = { 0 };
 	struct stage s;
 	stage_init(&s);
-	struct memory_dirs places = places_of(&s);
+	struct memory_dirs dirs = dirs_of(&s);
 	stage_put(&s, "secret", "a key");
-	CHECK_INT(agent_memory_prepare(&d, &places, NULL), 0);
+	CHECK_INT(agent_memory_prepare(&d, &dirs, NULL), 0);
 	const char *file = stage_path(&s, "top/project/.claude/agent-memory/a/MEMORY.md");
 
 	CHECK_INT(symlink(stage_path(&s, "secret"), file), 0);
-	agent_memory_prompt(&linked, &d, &places);
+	agent_memory_prompt(&linked, &d, &dirs);
 	CHECK_INT(unlink(file), 0);
 	CHECK_INT(mkfifo(file, 0600), 0);
-	agent_memory_prompt(&pipe, &d, &places);
+	agent_memory_prompt(&pipe, &d, &dirs);
 
 	CHECK(!str_has(buf_str(&linked), STR("a key")) && str_has(buf_str(&linked), STR("cannot be read now")));
 	CHECK(str_has(buf_str(&pipe), STR("cannot be read now")));
@@ -229,19 +229,19 @@ TEST(a_snapshot_fills_an_empty_memory_once)
 	struct stage s;
 	struct err err = { 0 };
 	stage_init(&s);
-	struct memory_dirs places = places_of(&s);
+	struct memory_dirs dirs = dirs_of(&s);
 	stage_put(&s, SNAPSHOT "snapshot.json", "{\"updatedAt\":\"2026-01-01T00:00:00.000Z\"}");
 	stage_put(&s, SNAPSHOT "MEMORY.md", "from the project");
 	stage_put(&s, SNAPSHOT "detail.md", "more");
 	stage_put(&s, SNAPSHOT "run.sh", "no");
 
-	CHECK_INT(agent_memory_prepare(&d, &places, &err), 0);
+	CHECK_INT(agent_memory_prepare(&d, &dirs, &err), 0);
 	CHECK_CSTR(text_of(&s, "config/agent-memory/a/MEMORY.md"), "from the project");
 	CHECK_CSTR(text_of(&s, "config/agent-memory/a/detail.md"), "more");
 	CHECK(!file_exists(stage_path(&s, "config/agent-memory/a/run.sh")));
 
 	CHECK_INT(remove(stage_path(&s, "config/agent-memory/a/MEMORY.md")), 0);
-	CHECK_INT(agent_memory_prepare(&d, &places, &err), 0);
+	CHECK_INT(agent_memory_prepare(&d, &dirs, &err), 0);
 	CHECK(!file_exists(stage_path(&s, "config/agent-memory/a/MEMORY.md")));
 	stage_release(&s);
 }
@@ -254,16 +254,16 @@ TEST(a_newer_snapshot_is_mentioned_and_overwrites_nothing)
 	struct stage s;
 	struct err err = { 0 };
 	stage_init(&s);
-	struct memory_dirs places = places_of(&s);
+	struct memory_dirs dirs = dirs_of(&s);
 	stage_put(&s, "config/agent-memory/a/MEMORY.md", "mine");
 	stage_put(&s, "config/agent-memory/a/.snapshot-synced.json", "{\"syncedFrom\":\"2026-01-01T00:00:00.000Z\"}");
 	stage_put(&s, SNAPSHOT "snapshot.json", "{\"updatedAt\":\"2026-01-01T00:00:00.000Z\"}");
 	stage_put(&s, SNAPSHOT "MEMORY.md", "theirs");
 
-	agent_memory_prompt(&before, &d, &places);
+	agent_memory_prompt(&before, &d, &dirs);
 	stage_put(&s, SNAPSHOT "snapshot.json", "{\"updatedAt\":\"2026-02-01T00:00:00.000Z\"}");
-	CHECK_INT(agent_memory_prepare(&d, &places, &err), 0);
-	agent_memory_prompt(&after, &d, &places);
+	CHECK_INT(agent_memory_prepare(&d, &dirs, &err), 0);
+	agent_memory_prompt(&after, &d, &dirs);
 
 	CHECK(!strstr(before.p, "snapshot"));
 	CHECK(strstr(after.p, "snapshot of this memory from 2026-02-01") != NULL);
@@ -278,18 +278,18 @@ TEST(a_snapshot_of_an_untrusted_folder_or_with_links_is_not_used)
 	struct stage s;
 	struct err err = { 0 };
 	stage_init(&s);
-	struct memory_dirs places = places_of(&s);
+	struct memory_dirs dirs = dirs_of(&s);
 	stage_put(&s, SNAPSHOT "snapshot.json", "{\"updatedAt\":\"2026-01-01T00:00:00.000Z\"}");
 	stage_put(&s, "secret", "secret");
 	CHECK_INT(symlink(stage_path(&s, "secret"), stage_path(&s, SNAPSHOT "MEMORY.md")), 0);
 
-	places.trusted = false;
-	CHECK_INT(agent_memory_prepare(&d, &places, &err), 0);
-	agent_memory_prompt(&prompt, &d, &places);
+	dirs.trusted = false;
+	CHECK_INT(agent_memory_prepare(&d, &dirs, &err), 0);
+	agent_memory_prompt(&prompt, &d, &dirs);
 	CHECK(!file_exists(stage_path(&s, "config/agent-memory/a/MEMORY.md")) && !strstr(prompt.p, "snapshot"));
 
-	places.trusted = true;
-	CHECK_INT(agent_memory_prepare(&d, &places, &err), -ERR_DENIED);
+	dirs.trusted = true;
+	CHECK_INT(agent_memory_prepare(&d, &dirs, &err), -ERR_DENIED);
 	CHECK(!file_exists(stage_path(&s, "config/agent-memory/a/MEMORY.md")));
 	stage_release(&s);
 }
@@ -302,17 +302,17 @@ TEST(a_snapshot_that_is_saved_reaches_another_user)
 	struct err err = { 0 };
 	size_t files;
 	stage_init(&s);
-	struct memory_dirs places = places_of(&s);
-	struct memory_dirs other = places;
+	struct memory_dirs dirs = dirs_of(&s);
+	struct memory_dirs other = dirs;
 	other.config_dir = stage_path(&s, "other");
 	stage_put(&s, "config/agent-memory/a/MEMORY.md", "known");
 
-	CHECK_INT(agent_memory_save_snapshot(&d, &places, &files, &err), 0);
+	CHECK_INT(agent_memory_save_snapshot(&d, &dirs, &files, &err), 0);
 	CHECK_INT(files, 1);
 	CHECK_INT(agent_memory_prepare(&d, &other, &err), 0);
 
 	CHECK_CSTR(text_of(&s, "other/agent-memory/a/MEMORY.md"), "known");
-	CHECK_INT(agent_memory_save_snapshot(&local, &places, &files, &err), -ERR_USAGE);
+	CHECK_INT(agent_memory_save_snapshot(&local, &dirs, &files, &err), -ERR_USAGE);
 	stage_release(&s);
 }
 

@@ -38,7 +38,7 @@ static const struct definition_field fields[] = {
 
 static const struct definition_format format = { .noun = "note", .fields = fields };
 
-static struct definition *parse_note(const struct catalog_location *place, const struct tree_file *file,
+static struct definition *parse_note(const struct catalog_location *location, const struct tree_file *file,
 				     struct str text, struct err *err)
 {
 	struct definition_reader r;
@@ -49,7 +49,7 @@ static struct definition *parse_note(const struct catalog_location *place, const
 		err_set(err, ERR_PARSE, "a bad name");
 		return NULL;
 	}
-	struct note *n = definition_new(sizeof *n, place->source, file->path, file->name);
+	struct note *n = definition_new(sizeof *n, location->source, file->path, file->name);
 	definition_read_begin(&r, &n->common, &format);
 	definition_read_markdown(&r, text, &fm);
 	n->ignored = !n->color;
@@ -58,7 +58,7 @@ static struct definition *parse_note(const struct catalog_location *place, const
 }
 
 /* A file of its own names one note per line; one that is empty cannot be read. */
-static void read_list(struct catalog *c, struct catalog_file *f, const struct catalog_location *place)
+static void read_list(struct catalog *c, struct catalog_file *f, const struct catalog_location *location)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
@@ -70,7 +70,7 @@ static void read_list(struct catalog *c, struct catalog_file *f, const struct ca
 	catalog_file_clear(c, f);
 	for (struct str rest = str_trim(buf_str(&text)); rest.p;) {
 		struct note *n =
-			definition_new(sizeof *n, place->source, f->path, arena_str(&a, str_cut(&rest, '\n')).p);
+			definition_new(sizeof *n, location->source, f->path, arena_str(&a, str_cut(&rest, '\n')).p);
 		n->color = "listed";
 		catalog_file_add(f, &n->common);
 	}
@@ -78,13 +78,14 @@ static void read_list(struct catalog *c, struct catalog_file *f, const struct ca
 
 static void add_project(struct catalog_locations *p, const char *claude_dir, const char *below)
 {
-	catalog_add_location(p, PLACE_TREE, SOURCE_PROJECT, path_join(&p->arena, claude_dir, "notes"))->below = below;
+	catalog_add_location(p, LOCATION_TREE, SOURCE_PROJECT, path_join(&p->arena, claude_dir, "notes"))->below =
+		below;
 }
 
-static void find_places(struct catalog_locations *p, const struct catalog_sources *s)
+static void find_locations(struct catalog_locations *p, const struct catalog_sources *s)
 {
-	catalog_add_location(p, PLACE_OWN, SOURCE_USER, path_join(&p->arena, s->config_dir, "list"));
-	catalog_add_location(p, PLACE_TREE, SOURCE_USER, path_join(&p->arena, s->config_dir, "notes"));
+	catalog_add_location(p, LOCATION_OWN, SOURCE_USER, path_join(&p->arena, s->config_dir, "list"));
+	catalog_add_location(p, LOCATION_TREE, SOURCE_USER, path_join(&p->arena, s->config_dir, "notes"));
 	catalog_each_project(p, s, s->flag, add_project);
 }
 
@@ -95,14 +96,18 @@ static bool red_wins(const struct catalog_entry *newer, const struct catalog_ent
 }
 
 static const struct catalog_kind kind = {
-	.largest = 1 << 10, .find_places = find_places, .parse = parse_note, .read_own = read_list
+	.largest = 1 << 10, .find_locations = find_locations, .parse = parse_note, .read_own = read_list
 };
-static const struct catalog_kind kind_with_rule = {
-	.largest = 1 << 10, .find_places = find_places, .parse = parse_note, .read_own = read_list, .wins = red_wins
-};
-static const struct catalog_kind kind_of_inodes = {
-	.largest = 1 << 10, .once = ONE_INODE, .find_places = find_places, .parse = parse_note, .read_own = read_list
-};
+static const struct catalog_kind kind_with_rule = { .largest = 1 << 10,
+						    .find_locations = find_locations,
+						    .parse = parse_note,
+						    .read_own = read_list,
+						    .wins = red_wins };
+static const struct catalog_kind kind_of_inodes = { .largest = 1 << 10,
+						    .once = ONE_INODE,
+						    .find_locations = find_locations,
+						    .parse = parse_note,
+						    .read_own = read_list };
 
 struct stage {
 	char dir[FOLDER_MAX];

@@ -498,36 +498,36 @@ TEST(places_are_those_that_are_read_the_highest_first)
 		{ MCP_SCOPE_PROJECT, "top/.mcp.json", "" },
 		{ MCP_SCOPE_USER, "home/.claude.json", "" },
 	};
-	struct mcp_locations places;
+	struct mcp_locations locations;
 	struct setup t;
 	setup_init(&t);
 
-	mcp_locations_find(&places, &t.stage.arena, t.spec.cwd, t.spec.state_file, SETTINGS_ALL);
+	mcp_locations_find(&locations, &t.stage.arena, t.spec.cwd, t.spec.state_file, SETTINGS_ALL);
 
-	CHECK_INT(places.count, COUNT_OF(expected));
+	CHECK_INT(locations.count, COUNT_OF(expected));
 	for (size_t i = 0; i < COUNT_OF(expected); i++) {
-		const struct mcp_location *p = &places.list[i];
+		const struct mcp_location *p = &locations.list[i];
 		CHECK_INT(p->scope, expected[i].scope);
 		CHECK_CSTR(stage_short(&t.stage, p->file), expected[i].file);
 		CHECK_CSTR(p->folder ? stage_short(&t.stage, p->folder) : "", expected[i].folder);
 	}
-	CHECK(mcp_locations_first(&places, MCP_SCOPE_PROJECT) == &places.list[2]);
-	CHECK(mcp_locations_first(&places, MCP_SCOPE_PLUGIN) == NULL);
+	CHECK(mcp_locations_first(&locations, MCP_SCOPE_PROJECT) == &locations.list[2]);
+	CHECK(mcp_locations_first(&locations, MCP_SCOPE_PLUGIN) == NULL);
 	setup_release(&t);
 }
 
 TEST(an_entry_is_set_in_each_place_read_there_and_removed)
 {
-	struct mcp_locations places;
+	struct mcp_locations locations;
 	struct err err = { 0 };
 	bool there;
 	struct setup t;
 	setup_init(&t);
 	stage_put(&t.stage, "home/.claude.json", "{\"history\": [1]}");
-	mcp_locations_find(&places, &t.stage.arena, t.spec.cwd, t.spec.state_file, SETTINGS_ALL);
+	mcp_locations_find(&locations, &t.stage.arena, t.spec.cwd, t.spec.state_file, SETTINGS_ALL);
 
-	for (size_t i = 0; i < places.count; i++) {
-		const struct mcp_location *p = &places.list[i];
+	for (size_t i = 0; i < locations.count; i++) {
+		const struct mcp_location *p = &locations.list[i];
 		CHECK_INT(mcp_location_has(p, STR("s"), &there, &err), 0);
 		CHECK(!there);
 		CHECK_INT(mcp_location_set(p, STR("s"), STR("{\"command\":\"x\"}"), &err), 0);
@@ -543,17 +543,18 @@ TEST(an_entry_is_set_in_each_place_read_there_and_removed)
 
 TEST(a_name_that_stands_twice_is_removed_twice)
 {
-	struct mcp_locations places;
+	struct mcp_locations locations;
 	struct err err = { 0 };
 	struct setup t;
 	setup_init(&t);
 	stage_put(
 		&t.stage, "top/project/.mcp.json",
 		"{\"mcpServers\": {\"s\": {\"command\": \"a\"}, \"t\": {\"command\": \"t\"}, \"s\": {\"command\": \"b\"}}}");
-	mcp_locations_find(&places, &t.stage.arena, t.spec.cwd, t.spec.state_file, SETTINGS_ALL);
+	mcp_locations_find(&locations, &t.stage.arena, t.spec.cwd, t.spec.state_file, SETTINGS_ALL);
 
-	CHECK_INT(mcp_location_set(mcp_locations_first(&places, MCP_SCOPE_PROJECT), STR("s"), (struct str){ 0 }, &err),
-		  0);
+	CHECK_INT(
+		mcp_location_set(mcp_locations_first(&locations, MCP_SCOPE_PROJECT), STR("s"), (struct str){ 0 }, &err),
+		0);
 
 	CHECK_CSTR(loaded(&t), "t project t");
 	setup_release(&t);

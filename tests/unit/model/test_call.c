@@ -196,9 +196,9 @@ TEST(what_only_a_head_knows_can_be_read_from_it)
 
 TEST(providers_are_found_by_name)
 {
-	CHECK_CSTR(place_find(NULL, STR("anthropic"))->name, "anthropic");
-	CHECK_CSTR(place_find(NULL, STR("scripted"))->name, "scripted");
-	CHECK(!place_find(NULL, STR("other")));
+	CHECK_CSTR(provider_find(NULL, STR("anthropic"))->name, "anthropic");
+	CHECK_CSTR(provider_find(NULL, STR("scripted"))->name, "scripted");
+	CHECK(!provider_find(NULL, STR("other")));
 	for (size_t i = 0; provider_table[i]; i++)
 		CHECK(provider_table[i]->open && provider_table[i]->close && provider_table[i]->start &&
 		      provider_table[i]->cancel);

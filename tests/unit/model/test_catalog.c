@@ -64,7 +64,7 @@ TEST(the_environment_decides_what_an_alias_means)
 TEST(a_provider_without_aliases_takes_any_name_but_theirs)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct places p = { .usual = place_find(NULL, STR("openai")) };
+	const struct providers p = { .usual = provider_find(NULL, STR("openai")) };
 	struct err err = { 0 };
 	const char *id;
 
@@ -82,8 +82,8 @@ TEST(a_provider_without_aliases_takes_any_name_but_theirs)
 
 TEST(the_default_is_the_variable_then_what_is_configured_then_the_alias)
 {
-	const struct places usual = { .usual = place_find(NULL, STR("anthropic")) };
-	const struct places other = { .usual = place_find(NULL, STR("openai")) };
+	const struct providers usual = { .usual = provider_find(NULL, STR("anthropic")) };
+	const struct providers other = { .usual = provider_find(NULL, STR("openai")) };
 	struct err err = { 0 };
 	const char *name;
 
@@ -114,7 +114,7 @@ TEST(a_model_names_its_provider_or_nobody)
 
 	for (size_t i = 0; i < COUNT_OF(models); i++) {
 		const char *name;
-		const struct provider *p = place_of(NULL, models[i].model, &name);
+		const struct provider *p = provider_of(NULL, models[i].model, &name);
 		CHECK_INT(p == NULL, models[i].provider == NULL);
 		if (p)
 			CHECK_CSTR(p->name, models[i].provider);

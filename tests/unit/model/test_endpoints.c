@@ -25,7 +25,7 @@ static void host_init(struct host *h)
 {
 	*h = (struct host){ .loop = loop_new(0), .key = "k" };
 	h->endpoints = (struct endpoints){ .loop = h->loop,
-					   .places.usual = place_find(NULL, STR("anthropic")),
+					   .providers.usual = provider_find(NULL, STR("anthropic")),
 					   .most = 10,
 					   .configure = configure,
 					   .data = h };

@@ -41,7 +41,7 @@ static void shell_start(struct tool_call *call)
 		return;
 	}
 	buf_addf(&call->result, "[" STR_FMT "]\n", STR_ARG(command));
-	tool_call_end(call, false);
+	tool_call_end(call);
 }
 
 static void shell_cancel(struct tool_call *call)

@@ -8,7 +8,7 @@
 static const char *read_twice(struct stage *s, const char *path, bool *ret_torn)
 {
 	struct line_file f;
-	struct line_place places[8], place;
+	struct line_span places[8], place;
 	size_t count = 0;
 	struct str line, again;
 	struct err err = { 0 };
@@ -56,7 +56,7 @@ TEST(what_cannot_be_read_is_said)
 {
 	struct stage s;
 	struct line_file f;
-	struct line_place place;
+	struct line_span place;
 	struct str line, again;
 	struct err err = { 0 };
 	AUTO_BUF struct buf text = { 0 };
@@ -68,7 +68,7 @@ TEST(what_cannot_be_read_is_said)
 	line_file_close(&f);
 	CHECK_INT(line_file_open(&f, path, &err), 0);
 	CHECK_INT(line_file_next(&f, &line, &place, &err), 1);
-	struct line_place first = place;
+	struct line_span first = place;
 	CHECK_INT(line_file_next(&f, &line, &place, &err), 1);
 	CHECK_INT(line.n, 300000);
 	CHECK(line.p[299999] == '7');

@@ -287,7 +287,7 @@ TEST(a_result_becomes_valid_utf_8)
 	tool_call_start(call);
 
 	buf_add(&call->result, "a\xff\0b\xed\xa0\x80", 7);
-	tool_call_end(call, false);
+	tool_call_end(call);
 	loop_run(s.loop);
 
 	CHECK_INT(call->result.n, 15);
@@ -313,7 +313,7 @@ TEST(a_result_at_the_limit_stays_as_it_is)
 
 	while (call->result.n < TOOL_RESULT_LIMIT)
 		buf_addstr(&call->result, "0123456789");
-	tool_call_end(call, false);
+	tool_call_end(call);
 	loop_run(s.loop);
 
 	CHECK_INT(call->result.n, TOOL_RESULT_LIMIT);

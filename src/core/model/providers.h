@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * places.h - the places that answer requests: those of the program (place_table.c) and those of the setting `providers` (place_own.c),
+ * providers.h - the providers that answer requests: those of the program (provider_table.c) and those of the setting `providers` (provider_own.c),
  * and what is known of their models (catalog.h). */
 #pragma once
 #include "lib/base/arena.h"
@@ -12,7 +12,7 @@ struct endpoint_options;
 struct http_endpoint;
 struct model_call;
 struct model_info;
-struct places;
+struct providers;
 struct wire;
 
 /* Names of environment variables; NULL: none */
@@ -36,7 +36,7 @@ struct provider {
 	const struct json *own; /* of the settings; NULL: built in */
 	bool searches_web;      /* its server offers the tool web_search */
 	/* Whether a model is answered by one region, which costs more; NULL: never. */
-	bool (*is_regional)(const struct places *at, const char *model);
+	bool (*is_regional)(const struct providers *at, const char *model);
 	const struct wire *wire; /* that its models speak, unless their quirks name another one; NULL: not over HTTP */
 	/* The name that a model has at its server; NULL: as it is. In the arena. */
 	const char *(*model_name)(const struct http_endpoint *p, const char *model, struct arena *a);
@@ -54,9 +54,9 @@ struct model_fact {
 	const char *source; /* a constant: "asked", "learned" */
 };
 
-/* The places of a runtime. { .usual = ... } has those of the program only. */
-struct places {
-	const struct provider *usual; /* of names without a place */
+/* The providers of a runtime. { .usual = ... } has those of the program only. */
+struct providers {
+	const struct provider *usual; /* of names without a provider */
 	const struct provider
 		*twin; /* Mantle, for names with "anthropic." while Bedrock is the usual one; NULL: none */
 	const struct provider *const *own;
@@ -66,28 +66,29 @@ struct places {
 	size_t file_count;
 	struct variables variables; /* those of the settings count as well as the environment */
 	const char *bedrock_prefix; /* of its names, once Bedrock is open: the region may be in a file; NULL: not yet */
-	struct map facts;           /* "PLACE/NAME" -> struct model_fact */
+	struct map facts;           /* "PROVIDER/NAME" -> struct model_fact */
 	struct arena arena;         /* holds all of it */
 	struct json_reader reader, override_reader;
 };
 
-const char *places_env(const struct places *p, const char *name); /* NULL: unset or empty; p may be NULL */
-bool places_env_is_on(const struct places *p, const char *name);  /* set, and neither 0, false, no nor off */
+const char *providers_env(const struct providers *p, const char *name); /* NULL: unset or empty; p may be NULL */
+bool providers_env_is_on(const struct providers *p, const char *name);  /* set, and neither 0, false, no nor off */
 /* The value of the setting `providers`; copies it. -ERR_USAGE names the member that is wrong. */
-int places_read_own(struct places *p, struct str json, struct err *err);
-void places_read_overrides(struct places *p, struct str json);
-void places_release(struct places *p);
-const struct provider *place_find(const struct places *p,
-				  struct str name); /* NULL: unknown; p: NULL for the built-in ones */
-/* The place of a model name: "openai/NAME" is NAME at openai. NULL: it names none; *ret_name, which may be NULL, is then the
- * whole name. Behind a gateway "anthropic/NAME" names no place. */
-const struct provider *place_of(const struct places *p, const char *model, const char **ret_name);
-/* The name that is sent for a model, by modelOverrides; without its place. In the arena. */
-const char *place_sent_name(const struct places *p, const char *model, struct arena *a);
+int providers_read_own(struct providers *p, struct str json, struct err *err);
+void providers_read_overrides(struct providers *p, struct str json);
+void providers_release(struct providers *p);
+const struct provider *provider_find(const struct providers *p,
+				     struct str name); /* NULL: unknown; p: NULL for the built-in ones */
+/* The provider of a model name: "openai/NAME" is NAME at openai. NULL: it names none; *ret_name, which may be NULL, is then the
+ * whole name. Behind a gateway "anthropic/NAME" names no provider. */
+const struct provider *provider_of(const struct providers *p, const char *model, const char **ret_name);
+/* The name that is sent for a model, by modelOverrides; without its provider. In the arena. */
+const char *provider_sent_name(const struct providers *p, const char *model, struct arena *a);
 /* A member of a model in providers.NAME.models, or of "*"; NULL: it has none. */
-const struct json *place_model(const struct provider *p, const char *model, const char *key);
-size_t place_most_tools(const struct places *p, const char *model); /* that its wire takes; 0: any number */
-void places_learn(struct places *p, const struct provider *place, const char *name, int64_t window, const char *source);
+const struct json *provider_model(const struct provider *p, const char *model, const char *key);
+size_t provider_most_tools(const struct providers *p, const char *model); /* that its wire takes; 0: any number */
+void providers_learn(struct providers *p, const struct provider *provider, const char *name, int64_t window,
+		     const char *source);
 
 extern const struct provider provider_anthropic, provider_bedrock, provider_scripted;
 extern const struct provider *const provider_table[]; /* NULL-terminated */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * place_own.c - the places of the setting `providers`: address, wire, credential, headers, models (docs/models.md). */
+ * provider_own.c - the providers of the setting `providers`: address, wire, credential, headers, models (docs/models.md). */
 #include "core/credential/sigv4.h"
 #include "core/model/http_endpoint.h"
 #include "lib/base/base64.h"
 #include "lib/base/buf.h"
 
-/* A place, and the variable that it answers in place of the environment */
-struct own_place {
+/* A provider, and the variable that it answers in place of the environment */
+struct own_provider {
 	struct provider provider;
 	struct variables outer;
 	const char *profile; /* AWS_PROFILE; NULL: none */
@@ -16,7 +16,7 @@ static int own_open(const struct provider *provider, const struct endpoint_optio
 		    struct err *err);
 
 /* What all of them have in common */
-static const struct provider own_provider = { HTTP_PLACE, .own_names = true, .gateway = true, .open = own_open };
+static const struct provider own_provider = { HTTP_PROVIDER, .own_names = true, .gateway = true, .open = own_open };
 
 enum member_type { TEXT, NUMBER, SWITCH, LIST, MAP, ANY };
 
@@ -106,16 +106,16 @@ static int read_quirks(const struct wire *wire, const struct json *list, const c
 	return 0;
 }
 
-static int read_place(struct places *p, struct str name, const struct json *value, struct provider **ret,
-		      struct err *err)
+static int read_provider(struct providers *p, struct str name, const struct json *value, struct provider **ret,
+			 struct err *err)
 {
 	static const char *const credentials[] = { "none", "key", "aws", "google", "entra", NULL };
 	struct arena *a = &p->arena;
 	const char *path = arena_printf(a, "providers." STR_FMT, STR_ARG(name));
-	const struct provider *built_in = place_find(NULL, name);
+	const struct provider *built_in = provider_find(NULL, name);
 	const struct json *models = json_get(value, "models"), *credential = json_get(value, "credential");
-	struct own_place *own = arena_calloc(a, sizeof *own);
-	struct provider *place = &own->provider;
+	struct own_provider *own = arena_calloc(a, sizeof *own);
+	struct provider *provider = &own->provider;
 	unsigned bits = 0;
 
 	if (!name.n || memchr(name.p, '/', name.n) || memchr(name.p, ' ', name.n))
@@ -134,50 +134,52 @@ static int read_place(struct places *p, struct str name, const struct json *valu
 			return err_set(err, ERR_USAGE, "%s.reasoningField is neither reasoning nor reasoning_content",
 				       at);
 	}
-	*place = own_provider;
-	place->name = arena_str(a, name).p;
-	place->own = value;
+	*provider = own_provider;
+	provider->name = arena_str(a, name).p;
+	provider->own = value;
 	const char *wire = json_cstr(json_get(value, "wire"), a);
-	place->wire = wire_find(str_from(wire ? wire : built_in ? built_in->wire->name : "messages"));
-	if (!place->wire)
+	provider->wire = wire_find(str_from(wire ? wire : built_in ? built_in->wire->name : "messages"));
+	if (!provider->wire)
 		return err_set(err, ERR_USAGE, "%s.wire: there is no wire '%s'", path, wire);
-	bool is_messages =
-		place->wire == &wire_messages || place->wire == &wire_invoke || place->wire == &wire_rawpredict;
-	place->base = json_cstr(json_get(value, "baseUrl"), a);
-	if (!place->base && built_in)
-		place->base = built_in->base;
-	if (!place->base && (place->wire == &wire_messages || !is_messages))
+	bool is_messages = provider->wire == &wire_messages || provider->wire == &wire_invoke ||
+			   provider->wire == &wire_rawpredict;
+	provider->base = json_cstr(json_get(value, "baseUrl"), a);
+	if (!provider->base && built_in)
+		provider->base = built_in->base;
+	if (!provider->base && (provider->wire == &wire_messages || !is_messages))
 		return err_set(err, ERR_USAGE, "%s has no baseUrl", path);
-	place->has_aliases = is_messages;
+	provider->has_aliases = is_messages;
 	for (struct json_member m = json_members(models); m.key && is_messages; m = json_member_next(models, m))
 		if (json_is(json_get(m.value, "images"), JSON_FALSE) || json_is(json_get(m.value, "pdf"), JSON_FALSE))
 			return err_set(err, ERR_USAGE,
 				       "%s.models." STR_FMT ": the wire %s cannot leave out images or documents", path,
-				       (int)m.key->len, m.key->text, place->wire->name);
-	if (place->wire == &wire_invoke || place->wire == &wire_rawpredict)
-		place->model_name = place->wire == &wire_invoke ? provider_bedrock.model_name : vertex_model_name;
-	place->env.api_key = json_cstr(json_get(value, "keyEnv"), a);
-	place->key_header = json_cstr(json_get(value, "keyHeader"), a);
-	if (!place->key_header)
-		place->key_header = is_messages ? "x-api-key" : place->wire == &wire_gemini ? "x-goog-api-key" : NULL;
-	else if (!strcasecmp(place->key_header, "authorization"))
-		place->key_header = NULL; /* a bearer token */
-	place->server = json_cstr(json_get(value, "server"), a);
-	if (!place->server && built_in)
-		place->server = built_in->server;
-	place->may_cut = place->server && !strcmp(place->server, "ollama");
-	place->local = place->base && url_is_loopback(place->base);
+				       (int)m.key->len, m.key->text, provider->wire->name);
+	if (provider->wire == &wire_invoke || provider->wire == &wire_rawpredict)
+		provider->model_name = provider->wire == &wire_invoke ? provider_bedrock.model_name : vertex_model_name;
+	provider->env.api_key = json_cstr(json_get(value, "keyEnv"), a);
+	provider->key_header = json_cstr(json_get(value, "keyHeader"), a);
+	if (!provider->key_header)
+		provider->key_header = is_messages                      ? "x-api-key"
+				       : provider->wire == &wire_gemini ? "x-goog-api-key"
+									: NULL;
+	else if (!strcasecmp(provider->key_header, "authorization"))
+		provider->key_header = NULL; /* a bearer token */
+	provider->server = json_cstr(json_get(value, "server"), a);
+	if (!provider->server && built_in)
+		provider->server = built_in->server;
+	provider->may_cut = provider->server && !strcmp(provider->server, "ollama");
+	provider->local = provider->base && url_is_loopback(provider->base);
 	own->profile = json_cstr(json_get(value, "profile"), a);
 	size_t kind = 0;
 	while (credential && credentials[kind] && !json_str_is(credential, credentials[kind]))
 		kind++;
 	if (!credentials[kind])
 		return err_set(err, ERR_USAGE, "%s.credential is none of none, key, aws, google, entra", path);
-	*ret = place;
-	return read_quirks(place->wire, json_get(value, "quirks"), path, &bits, err);
+	*ret = provider;
+	return read_quirks(provider->wire, json_get(value, "quirks"), path, &bits, err);
 }
 
-int places_read_own(struct places *p, struct str json, struct err *err)
+int providers_read_own(struct providers *p, struct str json, struct err *err)
 {
 	struct str copy = arena_str(&p->arena, json);
 	const struct json *root;
@@ -186,10 +188,10 @@ int places_read_own(struct places *p, struct str json, struct err *err)
 		return -(int)err->kind;
 	const struct provider **list = arena_calloc(&p->arena, (root->count + 1) * sizeof *list);
 	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
-		struct provider *place = NULL;
-		if (read_place(p, json_str(m.key, &p->arena), m.value, &place, err) < 0)
+		struct provider *provider = NULL;
+		if (read_provider(p, json_str(m.key, &p->arena), m.value, &provider, err) < 0)
 			return -(int)err->kind;
-		list[p->own_count++] = place;
+		list[p->own_count++] = provider;
 	}
 	p->own = list;
 	return 0;
@@ -197,7 +199,7 @@ int places_read_own(struct places *p, struct str json, struct err *err)
 
 static const char *find_own_variable(const void *data, const char *name)
 {
-	const struct own_place *own = data;
+	const struct own_provider *own = data;
 
 	if (own->profile && !strcmp(name, "AWS_PROFILE"))
 		return own->profile;
@@ -206,13 +208,13 @@ static const char *find_own_variable(const void *data, const char *name)
 
 static const char *const *all_own_variables(const void *data)
 {
-	const struct own_place *own = data;
+	const struct own_provider *own = data;
 
 	return own->outer.all ? own->outer.all(own->outer.data) : NULL;
 }
 
 /* The text with the values of ${NAME}; a variable that is not set is an error. */
-static int expand(const struct own_place *own, const char *member, struct str text, struct buf *out, struct err *err)
+static int expand(const struct own_provider *own, const char *member, struct str text, struct buf *out, struct err *err)
 {
 	while (text.n) {
 		const char *open = memmem(text.p, text.n, "${", 2);
@@ -235,18 +237,18 @@ static int expand(const struct own_place *own, const char *member, struct str te
 }
 
 /* The key in its header, the output of a command, or keys of a cloud. *ret stays NULL: nothing is sent. */
-static int own_credential(const struct own_place *own, const struct endpoint_options *o, const char *base,
+static int own_credential(const struct own_provider *own, const struct endpoint_options *o, const char *base,
 			  const char *region, struct credential **ret, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
-	const struct provider *place = &own->provider;
-	const struct json *key = json_get(place->own, "key");
-	const char *kind = json_cstr(json_get(place->own, "credential"), &a);
-	const char *helper = json_cstr(json_get(place->own, "keyHelper"), &a);
+	const struct provider *provider = &own->provider;
+	const struct json *key = json_get(provider->own, "key");
+	const char *kind = json_cstr(json_get(provider->own, "credential"), &a);
+	const char *helper = json_cstr(json_get(provider->own, "keyHelper"), &a);
 	const char *given = o->auth_token ? o->auth_token : o->api_key, *ttl;
 	const char *form =
-		place->key_header ? arena_printf(&a, "%s: %%s", place->key_header) : "authorization: Bearer %s";
+		provider->key_header ? arena_printf(&a, "%s: %%s", provider->key_header) : "authorization: Bearer %s";
 	struct credential_options options = { .loop = o->loop,
 					      .spawner = o->spawner,
 					      .variables = { find_own_variable, all_own_variables, own },
@@ -261,17 +263,17 @@ static int own_credential(const struct own_place *own, const struct endpoint_opt
 					      .helper_ttl_ms = 300000 };
 
 	if (!kind)
-		kind = place->wire == &wire_invoke ? "aws" : place->wire == &wire_rawpredict ? "google" : "key";
+		kind = provider->wire == &wire_invoke ? "aws" : provider->wire == &wire_rawpredict ? "google" : "key";
 	if (!given && key && !helper) {
 		if (expand(own, "key", json_str(key, &a), &text, err) < 0)
 			return -(int)err->kind;
 		given = text.p;
 	}
-	if (!given && !helper && place->env.api_key)
-		return err_set(err, ERR_USAGE, "no API key: set %s (keyEnv of providers.%s)", place->env.api_key,
-			       place->name);
+	if (!given && !helper && provider->env.api_key)
+		return err_set(err, ERR_USAGE, "no API key: set %s (keyEnv of providers.%s)", provider->env.api_key,
+			       provider->name);
 	if (given && strpbrk(given, "\r\n"))
-		return err_set(err, ERR_USAGE, "the key of providers.%s has a line end in it", place->name);
+		return err_set(err, ERR_USAGE, "the key of providers.%s has a line end in it", provider->name);
 	if (helper && (ttl = variables_get(&own->outer, "CLAUDE_CODE_API_KEY_HELPER_TTL_MS")))
 		(void)str_to_u64(str_from(ttl), &options.helper_ttl_ms);
 	if (helper) {
@@ -295,18 +297,18 @@ static int own_credential(const struct own_place *own, const struct endpoint_opt
 }
 
 /* The address with its query: from baseUrl, or of the cloud in the region. */
-static int own_address(const struct own_place *own, const struct endpoint_options *o, const char *region,
+static int own_address(const struct own_provider *own, const struct endpoint_options *o, const char *region,
 		       struct buf *out, struct err *err)
 {
-	const struct provider *place = &own->provider;
-	const struct json *query = json_get(place->own, "query");
+	const struct provider *provider = &own->provider;
+	const struct json *query = json_get(provider->own, "query");
 	AUTO_ARENA struct arena a = { 0 };
 
 	if (o->base_url)
 		buf_addstr(out, o->base_url);
-	else if (place->base && expand(own, "baseUrl", str_from(place->base), out, err) < 0)
+	else if (provider->base && expand(own, "baseUrl", str_from(provider->base), out, err) < 0)
 		return -(int)err->kind;
-	else if (!place->base && place->wire == &wire_invoke)
+	else if (!provider->base && provider->wire == &wire_invoke)
 		buf_addf(out, "https://bedrock-runtime.%s.amazonaws.com", region);
 	char before = strchr(out->n ? out->p : "", '?') ? '&' : '?';
 	for (struct json_member m = json_members(query); m.key; m = json_member_next(query, m), before = '&') {
@@ -317,7 +319,7 @@ static int own_address(const struct own_place *own, const struct endpoint_option
 	}
 	buf_addch(out, '\0');
 	struct endpoint_options checked = { .base_url = out->p[0] ? out->p : NULL };
-	struct provider named = { .env.base_url = arena_printf(&a, "providers.%s.baseUrl", place->name) };
+	struct provider named = { .env.base_url = arena_printf(&a, "providers.%s.baseUrl", provider->name) };
 	return http_endpoint_check(&named, &checked, err);
 }
 
@@ -326,7 +328,7 @@ static int own_open(const struct provider *provider, const struct endpoint_optio
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf base = { 0 }, headers = { 0 };
-	struct own_place *own = CONTAINER_OF(provider, struct own_place, provider);
+	struct own_provider *own = CONTAINER_OF(provider, struct own_provider, provider);
 	const struct json *list = json_get(provider->own, "headers");
 	const char *region = json_cstr(json_get(provider->own, "region"), &a);
 	const char *workspace = json_cstr(json_get(provider->own, "workspace"), &a);
@@ -366,10 +368,10 @@ static int own_open(const struct provider *provider, const struct endpoint_optio
 	return http_endpoint_open(provider, &options, &at, ret, err);
 }
 
-void place_own_quirks(const struct provider *place, const char *model, struct model_quirks *ret)
+void provider_own_quirks(const struct provider *provider, const char *model, struct model_quirks *ret)
 {
-	(void)json_i64(place_model(place, model, "maxOutput"), &ret->limit);
-	(void)read_quirks(place->wire, place_model(place, model, "quirks"), "", &ret->bits, NULL);
-	if (json_bool(place_model(place, model, "responses")))
+	(void)json_i64(provider_model(provider, model, "maxOutput"), &ret->limit);
+	(void)read_quirks(provider->wire, provider_model(provider, model, "quirks"), "", &ret->bits, NULL);
+	if (json_bool(provider_model(provider, model, "responses")))
 		ret->wire = wire_find(STR("responses"));
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * place_table.c - the places of the program itself. They differ in address, credential, wire and names of models. To add one whose
+ * provider_table.c - the providers of the program itself. They differ in address, credential, wire and names of models. To add one whose
  * server takes a key, or none: a row in the last part. */
 #include "core/model/http_endpoint.h"
 
 #define TASK_BUDGETS "task-budgets-2026-03-13"
 
-#define MESSAGES_PLACE                                                                                              \
-	HTTP_PLACE, .env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true, \
-		    .key_header = "x-api-key"
+#define MESSAGES_PROVIDER                                                                                              \
+	HTTP_PROVIDER, .env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true, \
+		       .key_header = "x-api-key"
 
 static const char *env(const struct endpoint_options *o, const char *name)
 {
@@ -32,16 +32,16 @@ static struct credential *given_credential(const struct provider *provider, cons
 	return credential_new(CREDENTIAL_HEADERS, &(struct credential_options){ .loop = o->loop, .headers = headers });
 }
 
-/* How a place gets its credential: that of the options, or one that is fetched */
-struct place_key {
+/* How a provider gets its credential: that of the options, or one that is fetched */
+struct provider_key {
 	const char *skip;                  /* variable: none is sent */
-	bool is_fetched;                   /* the place takes neither a key nor a token of the options */
+	bool is_fetched;                   /* the provider takes neither a key nor a token of the options */
 	enum credential_kind kind;         /* CREDENTIAL_HEADERS: none is fetched */
 	struct credential_options fetched; /* without loop, spawner and variables */
 };
 
-static int place_open(const struct provider *provider, const struct endpoint_options *o, struct http_address at,
-		      struct place_key key, struct endpoint **ret, struct err *err)
+static int provider_open(const struct provider *provider, const struct endpoint_options *o, struct http_address at,
+			 struct provider_key key, struct endpoint **ret, struct err *err)
 {
 	struct endpoint_options given = *o;
 
@@ -74,10 +74,10 @@ static int anthropic_open(const struct provider *provider, const struct endpoint
 			  struct err *err)
 {
 	const char *ttl = env(o, "CLAUDE_CODE_API_KEY_HELPER_TTL_MS");
-	struct place_key key = { .kind = CREDENTIAL_HELPER,
-				 .fetched = { .helper = o->key_helper,
-					      .helper_headers = { "authorization: Bearer %s", "x-api-key: %s" },
-					      .helper_ttl_ms = 300000 } };
+	struct provider_key key = { .kind = CREDENTIAL_HELPER,
+				    .fetched = { .helper = o->key_helper,
+						 .helper_headers = { "authorization: Bearer %s", "x-api-key: %s" },
+						 .helper_ttl_ms = 300000 } };
 	AUTO_ARENA struct arena a = { 0 };
 	struct endpoint_options options = *o;
 
@@ -90,11 +90,11 @@ static int anthropic_open(const struct provider *provider, const struct endpoint
 	if (o->task_budget)
 		options.betas = arena_printf(&a, TASK_BUDGETS "%s%s", o->betas ? "," : "", o->betas ? o->betas : "");
 	const char *base = o->base_url ? o->base_url : "https://api.anthropic.com";
-	return place_open(provider, &options, (struct http_address){ .base = base }, key, ret, err);
+	return provider_open(provider, &options, (struct http_address){ .base = base }, key, ret, err);
 }
 
 const struct provider provider_anthropic = {
-	MESSAGES_PLACE,
+	MESSAGES_PROVIDER,
 	.name = "anthropic",
 	.wire = &wire_messages,
 	.env.base_url = "ANTHROPIC_BASE_URL",
@@ -138,7 +138,7 @@ static const char *aws_region(struct arena *a, const struct variables *v)
 }
 
 /* Profiles of one region; "global." is answered anywhere. */
-static bool bedrock_is_regional(const struct places *at, const char *model)
+static bool bedrock_is_regional(const struct providers *at, const char *model)
 {
 	AUTO_ARENA struct arena a = { 0 };
 
@@ -221,17 +221,17 @@ static int aws_open(const struct provider *provider, const struct endpoint_optio
 		base = arena_printf(&a, "https://%s.%s.%s", s->host, region, s->domain);
 	struct http_address at = { base, .region = region, .prefix = bedrock_prefix(o, region),
 				   .header = value ? arena_printf(&a, "%s: %s", s->header, value) : NULL };
-	struct place_key key = { .skip = s->skip,
-				 .kind = CREDENTIAL_AWS,
-				 .fetched = { .region = region,
-					      .service = s->service,
-					      .export_command = o->aws_export,
-					      .refresh_command = o->aws_refresh } };
-	return place_open(provider, o, at, key, ret, err);
+	struct provider_key key = { .skip = s->skip,
+				    .kind = CREDENTIAL_AWS,
+				    .fetched = { .region = region,
+						 .service = s->service,
+						 .export_command = o->aws_export,
+						 .refresh_command = o->aws_refresh } };
+	return provider_open(provider, o, at, key, ret, err);
 }
 
 const struct provider provider_bedrock = {
-	MESSAGES_PLACE,
+	MESSAGES_PROVIDER,
 	.name = "bedrock",
 	.pin = "CLAUDE_CODE_USE_BEDROCK",
 	.env.base_url = "ANTHROPIC_BEDROCK_BASE_URL",
@@ -244,7 +244,7 @@ const struct provider provider_bedrock = {
 };
 
 static const struct provider provider_mantle = {
-	MESSAGES_PLACE,
+	MESSAGES_PROVIDER,
 	.name = "mantle",
 	.wire = &wire_messages,
 	.pin = "CLAUDE_CODE_USE_MANTLE",
@@ -256,7 +256,7 @@ static const struct provider provider_mantle = {
 };
 
 static const struct provider provider_platform = {
-	MESSAGES_PLACE,
+	MESSAGES_PROVIDER,
 	.name = "anthropic-aws",
 	.wire = &wire_messages,
 	.pin = "CLAUDE_CODE_USE_ANTHROPIC_AWS",
@@ -275,7 +275,7 @@ const char *vertex_model_name(const struct http_endpoint *p, const char *model, 
 	return arena_printf(a, "%.*s@%s", (int)at, model, model + at + 1);
 }
 
-static bool vertex_is_regional(const struct places *at, const char *model)
+static bool vertex_is_regional(const struct providers *at, const char *model)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *region = vertex_region(&at->variables, vertex_model_name(NULL, model, &a));
@@ -283,12 +283,12 @@ static bool vertex_is_regional(const struct places *at, const char *model)
 	return !region || strcmp(region, "global") != 0;
 }
 
-static struct place_key google_key(const struct endpoint_options *o, const char *skip)
+static struct provider_key google_key(const struct endpoint_options *o, const char *skip)
 {
-	return (struct place_key){ .skip = skip,
-				   .is_fetched = true,
-				   .kind = CREDENTIAL_GOOGLE,
-				   .fetched = { .refresh_command = o->gcp_refresh } };
+	return (struct provider_key){ .skip = skip,
+				      .is_fetched = true,
+				      .kind = CREDENTIAL_GOOGLE,
+				      .fetched = { .refresh_command = o->gcp_refresh } };
 }
 
 static int vertex_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
@@ -305,11 +305,11 @@ static int vertex_open(const struct provider *provider, const struct endpoint_op
 		return err_set(err, ERR_USAGE, "Vertex AI needs the project: set ANTHROPIC_VERTEX_PROJECT_ID");
 	struct http_address at = { o->base_url ? o->base_url : "", .region = region ? region : "us-east5",
 				   .project = project };
-	return place_open(provider, o, at, google_key(o, "CLAUDE_CODE_SKIP_VERTEX_AUTH"), ret, err);
+	return provider_open(provider, o, at, google_key(o, "CLAUDE_CODE_SKIP_VERTEX_AUTH"), ret, err);
 }
 
 static const struct provider provider_vertex = {
-	MESSAGES_PLACE,
+	MESSAGES_PROVIDER,
 	.name = "vertex",
 	.pin = "CLAUDE_CODE_USE_VERTEX",
 	.env.base_url = "ANTHROPIC_VERTEX_BASE_URL",
@@ -337,12 +337,12 @@ static int google_cloud_open(const struct provider *provider, const struct endpo
 		base = arena_printf(&a,
 				    "https://claude.googleapis.com/v1/projects/%s/locations/%s/workspaces/%s/invoke",
 				    project, location ? location : "global", workspace);
-	return place_open(provider, o, (struct http_address){ .base = base },
-			  google_key(o, "CLAUDE_CODE_SKIP_ANTHROPIC_GOOGLE_CLOUD_AUTH"), ret, err);
+	return provider_open(provider, o, (struct http_address){ .base = base },
+			     google_key(o, "CLAUDE_CODE_SKIP_ANTHROPIC_GOOGLE_CLOUD_AUTH"), ret, err);
 }
 
 static const struct provider provider_google_cloud = {
-	MESSAGES_PLACE,
+	MESSAGES_PROVIDER,
 	.name = "google-cloud",
 	.pin = "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD",
 	.env.base_url = "ANTHROPIC_GOOGLE_CLOUD_BASE_URL",
@@ -355,7 +355,7 @@ static int foundry_open(const struct provider *provider, const struct endpoint_o
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *resource = env(o, "ANTHROPIC_FOUNDRY_RESOURCE"), *base = o->base_url;
-	struct place_key key = { .skip = "CLAUDE_CODE_SKIP_FOUNDRY_AUTH", .kind = CREDENTIAL_ENTRA };
+	struct provider_key key = { .skip = "CLAUDE_CODE_SKIP_FOUNDRY_AUTH", .kind = CREDENTIAL_ENTRA };
 
 	if (!base && !resource)
 		return err_set(
@@ -366,11 +366,11 @@ static int foundry_open(const struct provider *provider, const struct endpoint_o
 			       "ANTHROPIC_FOUNDRY_RESOURCE is the name of a resource, not an address: %s", resource);
 	if (!base)
 		base = arena_printf(&a, "https://%s.services.ai.azure.com/anthropic", resource);
-	return place_open(provider, o, (struct http_address){ .base = base }, key, ret, err);
+	return provider_open(provider, o, (struct http_address){ .base = base }, key, ret, err);
 }
 
 static const struct provider provider_foundry = {
-	MESSAGES_PLACE,
+	MESSAGES_PROVIDER,
 	.name = "foundry",
 	.wire = &wire_messages,
 	.pin = "CLAUDE_CODE_USE_FOUNDRY",
@@ -391,8 +391,8 @@ static int plain_open(const struct provider *provider, const struct endpoint_opt
 			err, ERR_USAGE,
 			"no API key: set %s, or %s for a server that needs none (such as http://127.0.0.1:11434/v1)",
 			provider->env.api_key, provider->env.base_url);
-	return place_open(provider, o, (struct http_address){ .base = o->base_url ? o->base_url : provider->base },
-			  (struct place_key){ 0 }, ret, err);
+	return provider_open(provider, o, (struct http_address){ .base = o->base_url ? o->base_url : provider->base },
+			     (struct provider_key){ 0 }, ret, err);
 }
 
 static int azure_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
@@ -413,12 +413,12 @@ static int azure_open(const struct provider *provider, const struct endpoint_opt
 	return plain_open(provider, &at, ret, err);
 }
 
-#define PLAIN(title, variable, address)                                                                      \
-	HTTP_PLACE, .name = title, .env.base_url = variable "_BASE_URL", .env.api_key = variable "_API_KEY", \
-		    .env.model = variable "_MODEL", .wire = &wire_chat, .base = address, .open = plain_open
+#define PLAIN(title, variable, address)                                                                         \
+	HTTP_PROVIDER, .name = title, .env.base_url = variable "_BASE_URL", .env.api_key = variable "_API_KEY", \
+		       .env.model = variable "_MODEL", .wire = &wire_chat, .base = address, .open = plain_open
 
 static const struct provider provider_azure = {
-	HTTP_PLACE,
+	HTTP_PROVIDER,
 	.name = "azure",
 	.env = { "AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN",
 		 .model = "AZURE_OPENAI_MODEL" },
@@ -427,7 +427,7 @@ static const struct provider provider_azure = {
 	.open = azure_open,
 };
 static const struct provider provider_gemini = {
-	HTTP_PLACE,
+	HTTP_PROVIDER,
 	.name = "gemini",
 	.env = { "GEMINI_BASE_URL", "GEMINI_API_KEY", .model = "GEMINI_MODEL" },
 	.base = "https://generativelanguage.googleapis.com/v1beta",
