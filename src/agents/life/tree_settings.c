@@ -151,38 +151,23 @@ static const char *find_plans(struct agent_tree *t)
 	return arena_printf(t->arena, "%s/plans", t->config_dir);
 }
 
-/* Of the main conversation, if the settings want one or there is one already. */
-static const char *find_memory(struct agent_tree *t, const char *project_dir)
-{
-	const struct settings *settings = t->policy->settings;
-	const char *wish = settings_cstr(settings, "autoMemoryDirectory", t->arena, NULL);
-	const char *dir = wish && wish[0] ? path_absolute(t->arena, t->config_dir, str_from(wish))
-					  : arena_printf(t->arena, "%s/memory", project_dir);
-
-	if (!agent_memory_is_on(t->services, t->policy))
-		return NULL;
-	if (!(wish && wish[0]) && !settings_bool(settings, "autoMemoryEnabled", false) &&
-	    !file_exists(path_join(t->arena, dir, "MEMORY.md")))
-		return NULL;
-	return file_make_dirs(dir, 0700, NULL) < 0 ? NULL : dir;
-}
-
 static void find_places(struct agent_tree *t, const char *session_id, const char *project_dir)
 {
 	AUTO_BUF struct buf key = { 0 };
 	const char *temp = tree_variable(t, "CLAUDE_CODE_TMPDIR");
-	const char *given = t->services->options.config_root;
 	const char *list = tree_variable(t, "CLAUDE_CODE_TASK_LIST_ID"); /* several sessions may share a list */
 	bool shares_list = list && list[0] && list[0] != '.' && !strchr(list, '/') && strlen(list) < 200;
-	const char *root =
-		given ? path_absolute(t->arena, t->main.cwd, str_from(given)) : git_root(t->arena, t->main.cwd);
 
 	store_project_key(&key, str_from(t->main.cwd));
 	t->session_id = session_id;
 	t->config_dir = t->services->store.config_dir;
-	t->project_dir = root ? root : t->main.cwd;
+	t->project_dir = services_project_dir(t->services, t->arena, t->main.cwd);
 	t->plans_dir = find_plans(t);
-	t->memory_dir = find_memory(t, project_dir);
+	t->memory_dir = agent_memory_is_on(t->services, t->policy)
+				? conversation_memory_dir(t->arena, t->policy->settings, project_dir)
+				: NULL;
+	if (t->memory_dir && file_make_dirs(t->memory_dir, 0700, NULL) < 0)
+		t->memory_dir = NULL;
 	t->managed_dir = t->services->options.managed_dir ? t->services->options.managed_dir : "/etc/claude-code";
 	t->session_dir = t->main.journal ? arena_printf(t->arena, "%s/%s", project_dir, t->session_id) : NULL;
 	t->agents_dir = t->session_dir ? arena_printf(t->arena, "%s/subagents", t->session_dir) : NULL;

@@ -26,6 +26,18 @@ bool agent_memory_is_on(const struct services *sv, const struct policy *p)
 	       !env_is_on(policy_variable(sv, p, "CLAUDE_CODE_DISABLE_AUTO_MEMORY"));
 }
 
+const char *conversation_memory_dir(struct arena *a, const struct settings *settings, const char *project_dir)
+{
+	const char *wish = settings_cstr(settings, "autoMemoryDirectory", a, NULL);
+	const char *dir = path_join(a, project_dir, "memory");
+
+	if (wish && wish[0])
+		return path_absolute(a, settings_source(settings)->config_dir, str_from(wish));
+	if (settings_bool(settings, "autoMemoryEnabled", false) || file_exists(path_join(a, dir, "MEMORY.md")))
+		return dir;
+	return NULL;
+}
+
 /* A type that needs a change gets a mark made from all of it, so that no two types share a memory: the agent `reviewer` of a
  * plugin `code` must not read what the user's `code-reviewer` remembers. */
 void agent_memory_name(struct buf *out, struct str type)

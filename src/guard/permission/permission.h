@@ -123,9 +123,8 @@ void permission_drop_rules(struct permission *p, enum rule_list list, const char
 /* A new and empty set of rules for a while; they count like any others of this agent. */
 struct permission_grant *permission_grant(struct permission *p);
 void permission_revoke(struct permission *p, struct permission_grant *grant); /* NULL: all of them */
-/* Limits of the main agent, when it runs as an agent that has them: list is RULE_ONLY or RULE_DENY. */
-void permission_add_limits(struct permission *p, enum rule_list list, const struct permission_limit *limits,
-			   size_t count);
+/* Tool limits and memory of a birth: what the main agent takes from it when it runs as a definition. */
+void permission_limit(struct permission *p, const struct permission_birth *birth);
 /* Its memory: both are copied. */
 void permission_give_memory(struct permission *p, const char *dir, const char *const *tools, size_t tool_count);
 /* child need not be initialised. A limit that is not a valid rule forbids its tool. */

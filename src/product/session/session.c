@@ -172,7 +172,8 @@ static int open_session(struct cadre_session *s, struct err *err)
 	if (s->tree.no_shell) /* before the servers start */
 		return err_set(err, ERR_USAGE, "%s", s->tree.no_shell);
 	const char *stored = a->load ? a->load->agent : NULL;
-	if (main_definition_find(sv, s->tree.policy, stored, &a->notes, &d, err) < 0)
+	if (main_definition_find(sv, s->tree.policy->settings, sv->registry, sv->plugins, stored, &a->notes, &d, err) <
+	    0)
 		return -(int)err->kind;
 	a->definition = d;
 	if (d)
