@@ -13,7 +13,6 @@
 #include "lib/base/id.h"
 #include "lib/io/file.h"
 
-enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
 enum { USUAL_PATIENCE_MS = 120000 };
 enum { TASKS_DEPTH = 3 };                              /* directories of a session's tasks that are ours */
 enum { LEAST_WINDOW = 100000, MOST_WINDOW = 1000000 }; /* that the environment may set */
@@ -36,18 +35,19 @@ static void find_switches(struct agent_tree *t)
 	struct buf *notes = &t->main.notes;
 	const char *fork = tree_variable(t, "CLAUDE_CODE_FORK_SUBAGENT");
 	const struct json *teams = settings_get(p->settings, "teams.enabled", NULL);
+	const struct json *implicit = settings_get(p->settings, "teams.implicit", NULL);
 
 	w->coordinator = policy_coordinates(sv);
 	/* An omitted type is a fork only where a user watches and no workers are coordinated; the environment wins. */
 	w->fork_mode = o->interactive && !w->coordinator &&
-		       (fork && fork[0] ? env_is_on(fork) : settings_bool(p->settings, "subagents.fork", false));
+		       (fork && fork[0] ? env_is_on(fork) : settings_bool(p->settings, "subagents.fork"));
 	/* A project cannot turn teams on, and false in the settings wins over the environment: settings.md. */
 	w->teams = teams ? json_bool(teams)
 			 : env_is_on(services_getenv(sv, p->settings, ENV_OWN, "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"));
 	if (w->teams && w->coordinator)
 		buf_addstr(notes, "a coordinator leads no team: coordinator mode holds, and teams are off\n");
 	w->teams = w->teams && !w->coordinator;
-	w->implicit_team = settings_bool(p->settings, "teams.implicit", o->interactive);
+	w->implicit_team = implicit ? json_bool(implicit) : o->interactive;
 	w->lead_only = w->teams && !o->agent_id &&
 		       json_str_is(settings_get(p->settings, "teams.leadTools", NULL), "coordinate");
 	w->user_plans =
@@ -74,9 +74,9 @@ static void use_compact(struct agent_tree *t)
 
 	p->possible = !env_is_on(tree_variable(t, "DISABLE_COMPACT"));
 	p->automatic = p->possible && !env_is_on(tree_variable(t, "DISABLE_AUTO_COMPACT")) &&
-		       settings_bool(settings, "autoCompactEnabled", true);
+		       settings_bool(settings, "autoCompactEnabled");
 	p->window = window && str_to_i64(str_from(window), &tokens) ? MAX(LEAST_WINDOW, MIN(tokens, MOST_WINDOW))
-								    : settings_i64(settings, "autoCompactWindow", 0);
+								    : settings_i64(settings, "autoCompactWindow");
 	p->percent = part && str_to_double(str_from(part), &percent) && percent > 0 && percent <= 100 ? percent : 0;
 	t->main.query.config.compact = *p;
 }
@@ -87,9 +87,9 @@ void agent_tree_use_policy(struct agent_tree *t)
 	struct arena *a = &t->policy_arena;
 
 	arena_release(a);
-	const char *model = settings_cstr(p->settings, "subagents.defaultModel", a, NULL);
-	unsigned depth = (unsigned)settings_i64(p->settings, "subagents.maxDepth", DEFAULT_DEPTH);
-	unsigned alive = (unsigned)settings_i64(p->settings, "subagents.maxAlive", DEFAULT_ALIVE);
+	const char *model = settings_cstr(p->settings, "subagents.defaultModel", a);
+	unsigned depth = (unsigned)settings_i64(p->settings, "subagents.maxDepth");
+	unsigned alive = (unsigned)settings_i64(p->settings, "subagents.maxAlive");
 
 	permission_use_rules(&t->main.permission, p->rules);
 	policy_limit_modes(&t->main.permission, p->settings);
@@ -97,9 +97,9 @@ void agent_tree_use_policy(struct agent_tree *t)
 		/* the environment is closer to the run than a file */
 		.depth = env_number(t, "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", 0, 100, depth),
 		.alive = env_number(t, "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", 1, 1000000, alive),
-		.total = (unsigned)settings_i64(p->settings, "subagents.maxTotal", DEFAULT_TOTAL),
-		.agent_usd = settings_double(p->settings, "subagents.maxBudgetUsd", 0),
-		.agent_tokens = settings_i64(p->settings, "subagents.maxTokens", 0),
+		.total = (unsigned)settings_i64(p->settings, "subagents.maxTotal"),
+		.agent_usd = settings_double(p->settings, "subagents.maxBudgetUsd"),
+		.agent_tokens = settings_i64(p->settings, "subagents.maxTokens"),
 	};
 	slot_pool_set_cap(&t->slots, t->limits.alive);
 	t->switches.trusted = p->trusted;
@@ -115,13 +115,13 @@ void agent_tree_use_policy(struct agent_tree *t)
 	sandbox_serve_under(t->cage, &t->main.env);
 	t->no_shell = t->main.env.no_shell = sandbox_refusal(t->sandbox);
 	t->tool_settings = (struct tool_settings){
-		.shell = settings_cstr(p->settings, "defaultShell", a, NULL),
-		.search_ignored = !settings_bool(p->settings, "respectGitignore", true),
-		.question_ms = (uint64_t)(settings_double(p->settings, "askUserQuestionTimeout", 0) * 1000),
-		.fetch_private = settings_bool(p->settings, "webFetch.allowPrivate", false),
+		.shell = settings_cstr(p->settings, "defaultShell", a),
+		.search_ignored = !settings_bool(p->settings, "respectGitignore"),
+		.question_ms = (uint64_t)(settings_double(p->settings, "askUserQuestionTimeout") * 1000),
+		.fetch_private = settings_bool(p->settings, "webFetch.allowPrivate"),
 	};
 	t->git_text = p->git_text;
-	t->claude_md = settings_cstr(p->settings, "claudeMd", a, NULL);
+	t->claude_md = settings_cstr(p->settings, "claudeMd", a);
 	t->claude_excludes = settings_texts(p->settings, "claudeMdExcludes", a);
 	t->worktree.fresh = json_str_is(settings_get(p->settings, "worktree.baseRef", NULL), "fresh");
 	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", a);
@@ -129,10 +129,10 @@ void agent_tree_use_policy(struct agent_tree *t)
 	t->default_model = model && strcmp(model, "inherit") != 0 ? model : NULL;
 	t->skills.registry = t->services->skills;
 	t->skills.overrides = settings_get(p->settings, "skillOverrides", NULL);
-	t->skills.no_commands = settings_bool(p->settings, "disableSkillShellExecution", false);
+	t->skills.no_commands = settings_bool(p->settings, "disableSkillShellExecution");
 	t->skills.fork_in_background = t->services->options.interactive;
-	t->skills.listing_part = settings_double(p->settings, "skillListingBudgetFraction", 0.01);
-	t->skills.listing_chars = settings_i64(p->settings, "skillListingMaxDescChars", 0);
+	t->skills.listing_part = settings_double(p->settings, "skillListingBudgetFraction");
+	t->skills.listing_chars = settings_i64(p->settings, "skillListingMaxDescChars");
 	use_compact(t);
 	if (t->main.query.config.loop)
 		agent_renew_head(&t->main); /* rules decide which tools are offered */
@@ -141,7 +141,7 @@ void agent_tree_use_policy(struct agent_tree *t)
 /* Inside the project, or in the configuration directory: a setting of the project must not lead elsewhere. */
 static const char *find_plans(struct agent_tree *t)
 {
-	const char *wish = settings_cstr(t->policy->settings, "plansDirectory", t->arena, NULL);
+	const char *wish = settings_cstr(t->policy->settings, "plansDirectory", t->arena);
 	const char *dir = wish && wish[0] ? path_absolute(t->arena, t->project_dir, str_from(wish)) : NULL;
 	AUTO_FREE char *real = dir ? realpath(dir, NULL) : NULL;
 	AUTO_FREE char *root = realpath(t->project_dir, NULL);
@@ -233,7 +233,7 @@ static const char *usual_thinking(struct agent_tree *t)
 		return "";
 	if (tokens && str_to_i64(str_from(tokens), &n) && n >= 0)
 		return n ? arena_strdup(t->arena, tokens) : "";
-	return settings_bool(t->policy->settings, "alwaysThinkingEnabled", true) ? NULL : "";
+	return settings_bool(t->policy->settings, "alwaysThinkingEnabled") ? NULL : "";
 }
 
 void agent_tree_configure(struct agent_tree *t, const char *session_id, const char *project_dir)
@@ -262,7 +262,7 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 	t->budget.limit_usd = o->max_budget_usd;
 	if (limit && (!str_to_i64(str_from(limit), &t->max_tokens) || t->max_tokens < 1))
 		t->max_tokens = 0;
-	t->effort = settings_cstr(t->policy->settings, "effortLevel", t->arena, NULL);
+	t->effort = settings_cstr(t->policy->settings, "effortLevel", t->arena);
 	t->thinking = o->thinking;
 	t->usual_thinking = usual_thinking(t);
 	t->thinking_display = o->thinking_display;

@@ -33,7 +33,7 @@ int main_definition_find(const struct services *sv, const struct settings *setti
 	} wishes[] = {
 		{ sv->options.agent, "--agent" },
 		{ stored, "this session ran as" },
-		{ settings_cstr(settings, "agent", &arena, NULL), "the setting agent names" },
+		{ settings_cstr(settings, "agent", &arena), "the setting agent names" },
 		{ plugin_list_main_agent(plugins), "a plugin's settings name" },
 	};
 	AUTO_BUF struct buf available = { 0 };

@@ -85,7 +85,7 @@ struct rule_set *policy_rules(const struct settings *s, rule_warn_fn *warn, void
 	};
 	struct reading r = {
 		.config_dir = settings_source(s)->config_dir,
-		.managed_only = settings_bool(s, "allowManagedPermissionRulesOnly", false),
+		.managed_only = settings_bool(s, "allowManagedPermissionRulesOnly"),
 		.set = rule_set_new(),
 		.warn = warn,
 		.data = data,
@@ -127,7 +127,7 @@ int policy_start_mode(const struct settings *s, const struct options *o, enum pe
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct settings_origin origin;
-	const char *text = settings_cstr(s, "permissions.defaultMode", &a, NULL);
+	const char *text = settings_cstr(s, "permissions.defaultMode", &a);
 	enum permission_mode mode = o->permission_mode;
 
 	if (!o->mode_given && text)
@@ -148,7 +148,7 @@ void policy_limit_modes(struct permission *p, const struct settings *s)
 	p->bypass_off = is_off(s, PERMISSION_BYPASS, NULL) || permission_check_mode(PERMISSION_BYPASS, NULL) < 0;
 	p->auto_off = is_off(s, PERMISSION_AUTO, NULL);
 	p->trusted = settings_trusted(s);
-	p->managed_only = settings_bool(s, "allowManagedPermissionRulesOnly", false);
+	p->managed_only = settings_bool(s, "allowManagedPermissionRulesOnly");
 }
 
 int policy_directories(const struct options *o, const struct settings *s, struct arena *a, const char *cwd,

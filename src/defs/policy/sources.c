@@ -18,7 +18,7 @@ bool policy_coordinates(const struct services *sv)
 	if (sv->recorded_mode)
 		return !strcmp(sv->recorded_mode, "coordinator");
 	return sv->options.coordinator || env_is_on(services_variable(sv, "CLAUDE_CODE_COORDINATOR_MODE")) ||
-	       (sv->policy.settings && settings_bool(sv->policy.settings, "coordinator", false));
+	       (sv->policy.settings && settings_bool(sv->policy.settings, "coordinator"));
 }
 
 const char *services_project_dir(const struct services *sv, struct arena *a, const char *cwd)
