@@ -423,6 +423,7 @@ static int make_main_permission(struct agent *a, struct err *err)
 	struct permission *p = &a->permission;
 
 	p->can_ask = options_can_ask(&sv->options);
+	p->default_agent = a->tree->switches.fork_mode ? FORK_TYPE : NULL;
 	if (a->worktree) {
 		p->write_root = a->worktree->path;
 		p->main_checkout = a->worktree->root;
