@@ -115,7 +115,6 @@ void permission_derive(struct permission *child, const struct permission *parent
 	*child = (struct permission){
 		.parent = parent,
 		.can_ask = birth->can_ask,
-		.bypass_available = parent->bypass_available && !birth->mode_holds,
 		.default_agent = parent->default_agent,
 		.replaces_allow = birth->replaces_allow || birth->allow_count > 0,
 		.inherits_mode = !birth->mode,

@@ -48,7 +48,6 @@ struct permission_narrowing {
 struct permission {
 	enum permission_mode mode; /* chosen for this agent; permission_mode() says which one holds */
 	bool can_ask;              /* questions can be answered */
-	bool bypass_available;     /* the session may be switched to bypass: plan then forbids nothing */
 	bool trusted;              /* of the main agent: the user trusts the folder where it started */
 	bool managed_only;         /* of the main agent: only the settings' allow rules count, which are managed ones */
 	bool bypass_off, auto_off; /* of the main agent: modes that no agent of the session may be in */
