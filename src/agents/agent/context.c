@@ -213,18 +213,13 @@ size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS
 	return n;
 }
 
-/* The user's notes are no matter of a project: it would read those of other projects, and write what they read. */
-static bool memory_is_held(const struct agent *a)
-{
-	return a->definition->memory == MEMORY_USER && !agent_tree_trusts_definition(a->tree, &a->definition->common);
-}
-
 bool agent_memory_dirs(const struct agent *a, struct memory_dirs *ret_dirs)
 {
 	const struct agent_tree *t = a->tree;
 
 	*ret_dirs = (struct memory_dirs){ t->config_dir, t->project_dir, t->switches.trusted };
-	return a->definition && t->switches.memory_on && a->definition->memory != MEMORY_NONE && !memory_is_held(a);
+	return a->definition && t->switches.memory_on &&
+	       agent_memory_allowed(a->definition, agent_tree_trusts_definition(t, &a->definition->common));
 }
 
 /* Of the guide: its prompt ends with what is configured here. */
@@ -262,7 +257,7 @@ int agent_make_prompt(struct agent *a, struct err *err)
 
 	if (!d)
 		return 0; /* the usual main agent; a fork has its parent's, to the byte */
-	if (a->tree->switches.memory_on && memory_is_held(a))
+	if (a->tree->switches.memory_on && d->memory != MEMORY_NONE && !memory)
 		buf_addf(&a->notes,
 			 "this folder is not trusted, so %s has no memory in your own directory: run `cadre trust` to "
 			 "record consent\n",

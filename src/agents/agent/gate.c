@@ -320,7 +320,7 @@ static void gate_decide(struct agent *a, struct tool_call *call, enum permission
 	}
 	if (plan_is_on(a) && a->tree->plans_dir)
 		a->permission.plan_file = plan_path(a);
-	call->where = sandbox_where(a->env.sandbox, call);
+	call->where = sandbox_where(a->env.sandbox, call->tool, call->input);
 	if (call->tool && (call->tool->flags & TOOL_CONFINED))
 		a->tree->main.permission.unenforced =
 			sandbox_unenforced(a->env.sandbox, permission_mode(&a->permission));

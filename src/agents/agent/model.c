@@ -36,7 +36,7 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 		plan_model = a->model_choice.plan_id;
 	if (!name)
 		name = sv->options.model ? sv->options.model : a->model_choice.id;
-	bool checked = name || settings_bool(settings, "enforceAvailableModels", false);
+	bool checked = name || settings_bool(settings, "enforceAvailableModels");
 	struct settings_origin at = { 0 };
 	const char *setting = json_cstr(settings_get(settings, "model", &at), &a->arena);
 	if (!name && model_default_at(&sv->endpoints.providers, setting, &name, err) < 0)

@@ -142,19 +142,7 @@ bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, 
 
 bool agent_tree_trusts_definition(const struct agent_tree *t, const struct definition *d)
 {
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_TRUST struct trust trust = { 0 };
-	const char *state_file;
-
-	if (d->source != SOURCE_PROJECT || !t->switches.trusted)
-		return d->source != SOURCE_PROJECT;
-	if (path_is_inside(d->file, t->project_dir))
-		return true;
-	/* Of an additional directory, or of the folder of the runtime's first session */
-	const char *end = strstr(d->file, "/.claude/");
-	const char *dir = end ? arena_dup(&a, d->file, (size_t)(end - d->file)) : d->file;
-	return services_state_file(t->services, &a, &state_file, NULL) == 0 &&
-	       trust_read(&trust, state_file, NULL) == 0 && trust_has(&trust, trust_folder(&a, dir));
+	return services_believe(t->services, t->switches.trusted, t->project_dir, d);
 }
 
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait)

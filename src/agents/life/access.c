@@ -386,161 +386,97 @@ void agent_tree_renew_pool(struct agent_tree *t)
 	agent_renew_head(a);
 }
 
+static void agent_birth(struct agent *a, struct arena *arena, struct permission_birth *ret_birth)
+{
+	const struct agent_definition *d = a->definition;
+	struct memory_dirs places;
+	bool memory = agent_memory_dirs(a, &places);
+
+	*ret_birth = (struct permission_birth){ 0 };
+	if (d)
+		tool_choice_birth(&a->choice, d, agent_tree_trusts_definition(a->tree, &d->common), &places, memory, arena,
+				  ret_birth);
+}
+
 /* Of the main agent: what its definition says with specifiers, and its memory, come to the rules of the session. */
 static void apply_limits(struct agent *a)
 {
 	AUTO_ARENA struct arena arena = { 0 };
-	const struct tool_choice *c = &a->choice;
-	struct memory_dirs dirs;
-	bool memory = agent_memory_dirs(a, &dirs);
-	const struct permission_limit *only;
-	size_t only_count = tool_choice_limits(c, &arena, &only);
+	struct permission_birth birth;
 
-	if (a->tree->memory_dir && !memory)
-		permission_give_memory(&a->permission, a->tree->memory_dir, NULL, 0);
-	if (!a->definition)
-		return;
-	if (only_count + c->never.count != a->limit_count) { /* the others are of tools that were there before */
-		permission_add_limits(&a->permission, RULE_ONLY, only, only_count);
-		permission_add_limits(&a->permission, RULE_DENY, c->never.list, c->never.count);
-		a->limit_count = only_count + c->never.count;
-	}
-	if (memory)
-		permission_give_memory(&a->permission, agent_memory_dir(&arena, a->definition, &dirs),
-				       c->for_memory.list, c->for_memory.count);
-}
-
-/* As for a child: a definition may always narrow the mode; it may widen it only if the user trusts its source. */
-static void use_mode_of_definition(struct agent *a, enum permission_mode *mode)
-{
-	const struct services *sv = a->tree->services;
-	const struct agent_definition *d = a->definition;
-	enum permission_mode wish;
-
-	if (!d || sv->options.mode_given)
-		return;
-	if (d->permission_mode_invalid && permission_mode_is_wider(*mode, PERMISSION_DEFAULT))
-		*mode = PERMISSION_DEFAULT;
-	if (!d->permission_mode || !permission_mode_parse(str_from(d->permission_mode), &wish) ||
-	    wish == PERMISSION_BUBBLE)
-		return;
-	bool believed = d->source != SOURCE_PLUGIN && agent_tree_trusts_definition(a->tree, &d->common);
-	if (permission_mode_is_wider(wish, *mode) && !believed)
-		buf_addf(
-			&a->notes,
-			"this folder is not trusted, so the permissionMode of %s can only narrow: run `cadre trust` to "
-			"record consent\n",
-			d->name);
-	else if ((wish == PERMISSION_BYPASS && a->permission.bypass_off) ||
-		 (wish == PERMISSION_AUTO && a->permission.auto_off))
-		buf_addf(&a->notes, "the permissionMode %s of %s is not available here\n", d->permission_mode, d->name);
+	agent_birth(a, &arena, &birth);
+	if (birth.only_count + birth.never_count == a->limit_count) /* they are there already */
+		birth.only_count = birth.never_count = 0;
 	else
-		*mode = wish;
+		a->limit_count = birth.only_count + birth.never_count;
+	if (!birth.memory_dir)
+		birth.memory_dir = a->tree->memory_dir;
+	permission_limit(&a->permission, &birth);
 }
 
 /* Rules are there already: agent_tree_configure(), and agent_tree's owner renews those of the settings when they change. */
 static int make_main_permission(struct agent *a, struct err *err)
 {
 	const struct services *sv = a->tree->services;
+	const struct agent_definition *d = a->definition;
 	struct permission *p = &a->permission;
 
-	/* Settings, definitions, records of agents, plugins: who writes there decides what later sessions may do. */
-	const char *plugins = getenv("CLAUDE_CODE_PLUGIN_CACHE_DIR");
-	AUTO_FREE char *real = realpath(a->tree->config_dir, NULL);
-	const char **own = arena_calloc(a->tree->arena, 4 * sizeof *own);
-	own[0] = a->tree->config_dir;
-	if (real && strcmp(real, own[0]) != 0)
-		own[1] = arena_strdup(a->tree->arena, real);
-	if (plugins && plugins[0])
-		own[own[1] ? 2 : 1] = path_absolute(a->tree->arena, a->cwd, str_from(plugins));
-	p->own_dirs = own;
 	p->can_ask = options_can_ask(&sv->options);
-	p->root = a->cwd;
-	p->dirs = a->env.dirs;
+	p->default_agent = a->tree->switches.fork_mode ? FORK_TYPE : NULL;
 	if (a->worktree) {
 		p->write_root = a->worktree->path;
 		p->main_checkout = a->worktree->root;
 	}
-	if (policy_start_mode(a->tree->policy->settings, &sv->options, &p->mode, err) < 0)
+	if (policy_start_permission(p, &sv->options, a->tree->policy->settings, a->tree->arena, a->env.dirs, err) < 0)
 		return -(int)err->kind;
-	use_mode_of_definition(a, &p->mode);
+	if (d && !sv->options.mode_given)
+		definition_use_mode(d, agent_tree_trusts_definition(a->tree, &d->common), p, &a->notes);
 	apply_limits(a);
 	agent_follow_mode(a);
 	return 0;
 }
 
-/* What the guide is for: it reads the user's files and the documentation without a question, but no secrets and no other
- * conversations, which a page might ask it for. NULL: this is another agent. */
-static const char *const *guide_allows(struct agent *a, struct tool_choice *c)
-{
-	static const char *const kept[] = { ".credentials.json", "history.jsonl", "projects/**/*.jsonl" };
-	const char **rules = arena_calloc(&a->arena, 4 * sizeof *rules);
-	const char *dir = a->tree->config_dir;
-
-	if (!a->definition || !builtin_is_guide(a->definition))
-		return NULL;
-	rules[0] = arena_printf(&a->arena, "Read(/%s/**)", dir);
-	rules[1] = "WebFetch";
-	rules[2] = "WebSearch";
-	for (size_t i = 0; i < COUNT_OF(kept); i++)
-		tool_choice_never(c, "Read", arena_printf(&a->arena, "/%s/%s", dir, kept[i]));
-	return rules;
-}
-
 int agent_make_permission(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
-	struct tool_choice *c = &a->choice;
-	const struct permission_limit *only;
-	size_t only_count = tool_choice_limits(c, &a->arena, &only);
-	const char *const *more = guide_allows(a, c);
-	bool trusted = !d || agent_tree_trusts_definition(a->tree, &d->common);
-	struct memory_dirs dirs;
-	bool memory = agent_memory_dirs(a, &dirs);
+	struct permission_birth birth;
 
 	if (!a->parent)
 		return make_main_permission(a, err);
+	agent_birth(a, &a->arena, &birth);
 	const struct agent_member *m = a->record->member;
 	const char *skill = a->record->request.skill;
 	const struct catalog_entry *of_skill = skill ? agent_skill(a, str_from(skill)) : NULL;
 	const struct name_list *allow = of_skill ? skill_use_allows(a, of_skill->skill) : NULL;
-	if (m && !more) { /* a member reads who is in its team and what is to be done without a question */
+	if (m && !birth.more) { /* a member reads who is in its team and what is to be done without a question */
 		const char **rules = arena_calloc(&a->arena, 3 * sizeof *rules);
 		rules[0] = arena_printf(&a->arena, "Read(/%s/teams/%s/config.json)", a->tree->config_dir, m->team);
 		rules[1] = arena_printf(&a->arena, "Read(/%s/tasks/%s/**)", a->tree->config_dir, m->team);
-		more = rules;
+		birth.more = rules;
 	}
 	/* Of a member: the mode of the call, or plan mode until the lead has approved its plan. */
 	const char *own_mode = !m ? NULL : m->plan_required && !m->plan_approved ? "plan" : m->mode;
-	const char *mode = own_mode ? own_mode : d && !(m && m->plan_required) ? d->permission_mode : NULL;
-	const char *memory_dir = NULL;
-	if (memory)
-		memory_dir = agent_memory_dir(&a->arena, d, &dirs);
-	else if (a->tree->switches.coordinator && a->tree->session_dir) /* workers write it without a question */
-		memory_dir = arena_printf(&a->arena, "%s/scratchpad", a->tree->session_dir);
+	if (own_mode || (m && m->plan_required))
+		birth.mode = own_mode;
+	birth.mode_holds = own_mode != NULL;
+	birth.mode_may_widen = birth.mode_may_widen && !own_mode;
+	birth.can_ask = a->parent->permission.can_ask;
+	if (a->worktree) {
+		birth.write_root = a->worktree->path;
+		birth.main_checkout = a->worktree->root;
+	}
+	if (!birth.memory_dir && a->tree->switches.coordinator && a->tree->session_dir) /* workers write it unasked */
+		birth.memory_dir = arena_printf(&a->arena, "%s/scratchpad", a->tree->session_dir);
+	if (allow) {
+		birth.allow = allow->names;
+		birth.allow_count = allow->count;
+	}
+	birth.replaces_allow = skill != NULL;
 	permission_derive(&a->permission, a->gone.count ? &a->gone.list[a->gone.count - 1] : &a->parent->permission,
-			  &(struct permission_birth){
-				  .mode = mode,
-				  .mode_invalid = d && d->permission_mode_invalid,
-				  .mode_holds = own_mode != NULL,
-				  .mode_may_widen = d && d->source != SOURCE_PLUGIN && trusted && !own_mode,
-				  .can_ask = a->parent->permission.can_ask,
-				  .only = only,
-				  .only_count = only_count,
-				  .never = c->never.list,
-				  .never_count = c->never.count,
-				  .write_root = a->worktree ? a->worktree->path : NULL,
-				  .main_checkout = a->worktree ? a->worktree->root : NULL,
-				  .memory_dir = memory_dir,
-				  .memory_tools = c->for_memory.list,
-				  .memory_tool_count = c->for_memory.count,
-				  .more = more,
-				  .allow = allow ? allow->names : NULL,
-				  .allow_count = allow ? allow->count : 0,
-				  .replaces_allow = skill != NULL,
-			  });
+			  &birth);
 	enum permission_mode wish;
-	if (d && d->permission_mode && !trusted && permission_mode_parse(str_from(d->permission_mode), &wish) &&
+	if (d && d->permission_mode && !agent_tree_trusts_definition(a->tree, &d->common) &&
+	    permission_mode_parse(str_from(d->permission_mode), &wish) &&
 	    permission_mode_is_wider(wish, permission_mode(a->permission.parent)))
 		buf_addstr(
 			&a->notes,

@@ -3,6 +3,7 @@
  * down. They run in this order; a failure takes the steps that are up down again, last first. */
 #include "agents/life/life.h"
 #include <assert.h>
+#include "defs/policy/permissions.h"
 #include "lib/base/crash.h"
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
@@ -168,56 +169,25 @@ static int confine_processes(struct agent *a, struct err *err)
 	return 0;
 }
 
-struct directories {
-	struct agent *agent;
-	const char **list;
-	size_t count;
-};
-
-static void add_directory(struct directories *d, const char *dir)
+/* Copies, with room for one more */
+static const char **copy_directories(struct arena *a, const char *const *dirs)
 {
-	const char **more = arena_alloc(&d->agent->arena, (d->count + 2) * sizeof *more);
+	const char **list = arena_calloc(a, (str_count(dirs) + 2) * sizeof *list);
 
-	if (d->count)
-		memcpy(more, d->list, d->count * sizeof *more);
-	more[d->count++] = dir;
-	more[d->count] = NULL;
-	d->list = more;
-}
-
-/* A directory that does not exist grants nothing. */
-static void add_from_settings(void *data, const struct settings_item *item)
-{
-	struct directories *d = data;
-	struct arena *arena = &d->agent->arena;
-	const char *text = json_cstr(item->value, arena);
-
-	if (text)
-		add_directory(d, path_absolute(arena, d->agent->cwd, str_from(text)));
+	for (size_t i = 0; dirs[i]; i++)
+		list[i] = arena_strdup(a, dirs[i]);
+	return list;
 }
 
 /* A fork of a session has copies: it may outlive the session. */
 static int find_main_directories(struct agent *a, struct err *err)
 {
-	const struct services *sv = a->tree->services;
-	const struct options *o = &sv->options;
-	struct directories d = { .agent = a };
+	const struct agent_tree *t = a->tree;
 
-	if (a->origin) {
-		for (size_t i = 0; a->origin->env.dirs[i]; i++)
-			add_directory(&d, arena_strdup(&a->arena, a->origin->env.dirs[i]));
-		a->env.dirs = d.list;
-		return 0;
-	}
-	add_directory(&d, a->cwd);
-	for (size_t i = 0; i < o->add_dir_count; i++) {
-		char *dir = path_absolute(&a->arena, a->cwd, str_from(o->add_dirs[i]));
-		if (!file_is_dir(dir))
-			return err_set(err, ERR_USAGE, "--add-dir %s: not a directory", o->add_dirs[i]);
-		add_directory(&d, dir);
-	}
-	settings_each(a->tree->policy->settings, "permissions.additionalDirectories", add_from_settings, &d);
-	a->env.dirs = d.list;
+	if (!a->origin)
+		return policy_directories(&t->services->options, t->policy->settings, &a->arena, a->cwd, &a->env.dirs,
+					  err);
+	a->env.dirs = copy_directories(&a->arena, a->origin->env.dirs);
 	return 0;
 }
 
@@ -237,14 +207,14 @@ static int step_cwd(struct agent *a, struct err *err)
 	const char *const *parent_dirs = a->parent->env.dirs;
 	if (a->tree->switches.coordinator && a->tree->session_dir) { /* workers share a scratchpad */
 		const char *pad = arena_printf(&a->arena, "%s/scratchpad", a->tree->session_dir);
-		struct directories d = { .agent = a };
+		const char **dirs = copy_directories(&a->arena, parent_dirs);
+		size_t n = 0;
 		if (file_make_dirs(pad, 0700, err) < 0)
 			return -(int)err->kind;
-		for (size_t i = 0; parent_dirs[i]; i++)
-			if (strcmp(parent_dirs[i], pad) != 0)
-				add_directory(&d, parent_dirs[i]);
-		add_directory(&d, pad);
-		parent_dirs = d.list;
+		while (dirs[n] && strcmp(dirs[n], pad) != 0)
+			n++;
+		dirs[n] = pad;
+		parent_dirs = dirs;
 	}
 	a->cwd = arena_strdup(&a->arena, a->worktree ? a->worktree->path : a->root ? a->root : a->parent->env.cwd);
 	a->branch = a->parent->branch;
@@ -256,11 +226,8 @@ static int step_cwd(struct agent *a, struct err *err)
 		a->env.temp_dir = a->parent->env.temp_dir;
 		return 0;
 	}
-	size_t n = str_count(parent_dirs);
-	const char **dirs = arena_alloc(&a->arena, (n + 1) * sizeof *dirs);
+	const char **dirs = copy_directories(&a->arena, parent_dirs);
 	dirs[0] = a->cwd; /* in place of the checkout that it must not touch */
-	for (size_t i = 1; i <= n; i++)
-		dirs[i] = i < n ? parent_dirs[i] : NULL;
 	a->env.dirs = dirs;
 	a->branch = arena_strdup(&a->arena, a->worktree->branch);
 	t->worktree = arena_strdup(&t->arena, a->worktree->path);

@@ -14,7 +14,6 @@
 #include "lib/base/id.h"
 #include "lib/io/file.h"
 
-enum { DEFAULT_DEPTH = 3, DEFAULT_ALIVE = 1000, DEFAULT_TOTAL = 10000 };
 enum { USUAL_PATIENCE_MS = 120000 };
 enum { TASKS_DEPTH = 3 };                              /* directories of a session's tasks that are ours */
 enum { LEAST_WINDOW = 100000, MOST_WINDOW = 1000000 }; /* that the environment may set */
@@ -37,18 +36,19 @@ static void find_switches(struct agent_tree *t)
 	struct buf *notes = &t->main.notes;
 	const char *fork = agent_tree_variable(t, "CLAUDE_CODE_FORK_SUBAGENT");
 	const struct json *teams = settings_get(p->settings, "teams.enabled", NULL);
+	const struct json *implicit = settings_get(p->settings, "teams.implicit", NULL);
 
 	w->coordinator = policy_coordinates(sv);
 	/* An omitted type is a fork only where a user watches and no workers are coordinated; the environment wins. */
 	w->fork_mode = o->interactive && !w->coordinator &&
-		       (fork && fork[0] ? env_is_on(fork) : settings_bool(p->settings, "subagents.fork", false));
+		       (fork && fork[0] ? env_is_on(fork) : settings_bool(p->settings, "subagents.fork"));
 	/* A project cannot turn teams on, and false in the settings wins over the environment: docs/settings.md. */
 	w->teams = teams ? json_bool(teams)
 			 : env_is_on(services_getenv(sv, p->settings, ENV_OWN, "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"));
 	if (w->teams && w->coordinator)
 		buf_addstr(notes, "a coordinator leads no team: coordinator mode holds, and teams are off\n");
 	w->teams = w->teams && !w->coordinator;
-	w->implicit_team = settings_bool(p->settings, "teams.implicit", o->interactive);
+	w->implicit_team = implicit ? json_bool(implicit) : o->interactive;
 	w->lead_only = w->teams && !o->agent_id &&
 		       json_str_is(settings_get(p->settings, "teams.leadTools", NULL), "coordinate");
 	w->user_plans =
@@ -75,9 +75,9 @@ static void use_compact(struct agent_tree *t)
 
 	p->possible = !env_is_on(agent_tree_variable(t, "DISABLE_COMPACT"));
 	p->automatic = p->possible && !env_is_on(agent_tree_variable(t, "DISABLE_AUTO_COMPACT")) &&
-		       settings_bool(settings, "autoCompactEnabled", true);
+		       settings_bool(settings, "autoCompactEnabled");
 	p->window = window && str_to_i64(str_from(window), &tokens) ? MAX(LEAST_WINDOW, MIN(tokens, MOST_WINDOW))
-								    : settings_i64(settings, "autoCompactWindow", 0);
+								    : settings_i64(settings, "autoCompactWindow");
 	p->percent = part && str_to_double(str_from(part), &percent) && percent > 0 && percent <= 100 ? percent : 0;
 	t->main.query.config.compact = *p;
 }
@@ -88,9 +88,9 @@ void agent_tree_use_policy(struct agent_tree *t)
 	struct arena *a = &t->policy_arena;
 
 	arena_release(a);
-	const char *model = settings_cstr(p->settings, "subagents.defaultModel", a, NULL);
-	unsigned depth = (unsigned)settings_i64(p->settings, "subagents.maxDepth", DEFAULT_DEPTH);
-	unsigned alive = (unsigned)settings_i64(p->settings, "subagents.maxAlive", DEFAULT_ALIVE);
+	const char *model = settings_cstr(p->settings, "subagents.defaultModel", a);
+	unsigned depth = (unsigned)settings_i64(p->settings, "subagents.maxDepth");
+	unsigned alive = (unsigned)settings_i64(p->settings, "subagents.maxAlive");
 
 	permission_use_rules(&t->main.permission, p->rules);
 	policy_limit_modes(&t->main.permission, p->settings);
@@ -98,9 +98,9 @@ void agent_tree_use_policy(struct agent_tree *t)
 		/* the environment is closer to the run than a file */
 		.depth = env_number(t, "CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", 0, 100, depth),
 		.alive = env_number(t, "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", 1, 1000000, alive),
-		.total = (unsigned)settings_i64(p->settings, "subagents.maxTotal", DEFAULT_TOTAL),
-		.agent_usd = settings_double(p->settings, "subagents.maxBudgetUsd", 0),
-		.agent_tokens = settings_i64(p->settings, "subagents.maxTokens", 0),
+		.total = (unsigned)settings_i64(p->settings, "subagents.maxTotal"),
+		.agent_usd = settings_double(p->settings, "subagents.maxBudgetUsd"),
+		.agent_tokens = settings_i64(p->settings, "subagents.maxTokens"),
 	};
 	slot_pool_set_cap(&t->slots, t->limits.alive);
 	t->switches.trusted = p->trusted;
@@ -116,13 +116,13 @@ void agent_tree_use_policy(struct agent_tree *t)
 	sandbox_serve_under(t->cage, &t->main.env);
 	t->no_shell = t->main.env.no_shell = sandbox_refusal(t->sandbox);
 	t->tool_settings = (struct tool_settings){
-		.shell = settings_cstr(p->settings, "defaultShell", a, NULL),
-		.search_ignored = !settings_bool(p->settings, "respectGitignore", true),
-		.question_ms = (uint64_t)(settings_double(p->settings, "askUserQuestionTimeout", 0) * 1000),
-		.fetch_private = settings_bool(p->settings, "webFetch.allowPrivate", false),
+		.shell = settings_cstr(p->settings, "defaultShell", a),
+		.search_ignored = !settings_bool(p->settings, "respectGitignore"),
+		.question_ms = (uint64_t)(settings_double(p->settings, "askUserQuestionTimeout") * 1000),
+		.fetch_private = settings_bool(p->settings, "webFetch.allowPrivate"),
 	};
 	t->git_text = p->git_text;
-	t->claude_md = settings_cstr(p->settings, "claudeMd", a, NULL);
+	t->claude_md = settings_cstr(p->settings, "claudeMd", a);
 	t->claude_excludes = settings_texts(p->settings, "claudeMdExcludes", a);
 	t->worktree.fresh = json_str_is(settings_get(p->settings, "worktree.baseRef", NULL), "fresh");
 	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", a);
@@ -130,10 +130,10 @@ void agent_tree_use_policy(struct agent_tree *t)
 	t->default_model = model && strcmp(model, "inherit") != 0 ? model : NULL;
 	t->skills.registry = t->services->skills;
 	t->skills.overrides = settings_get(p->settings, "skillOverrides", NULL);
-	t->skills.no_commands = settings_bool(p->settings, "disableSkillShellExecution", false);
+	t->skills.no_commands = settings_bool(p->settings, "disableSkillShellExecution");
 	t->skills.fork_in_background = t->services->options.interactive;
-	t->skills.listing_part = settings_double(p->settings, "skillListingBudgetFraction", 0.01);
-	t->skills.listing_chars = settings_i64(p->settings, "skillListingMaxDescChars", 0);
+	t->skills.listing_part = settings_double(p->settings, "skillListingBudgetFraction");
+	t->skills.listing_chars = settings_i64(p->settings, "skillListingMaxDescChars");
 	use_compact(t);
 	if (t->main.query.config.loop)
 		agent_renew_head(&t->main); /* rules decide which tools are offered */
@@ -143,7 +143,7 @@ void agent_tree_use_policy(struct agent_tree *t)
  * what becomes one later is another place. */
 static const char *find_plans(struct agent_tree *t)
 {
-	const char *wish = settings_cstr(t->policy->settings, "plansDirectory", t->arena, NULL);
+	const char *wish = settings_cstr(t->policy->settings, "plansDirectory", t->arena);
 	struct resolved_path own = resolved_path_find(t->arena, t->config_dir, STR("plans"));
 
 	if (wish && wish[0]) {
@@ -154,38 +154,23 @@ static const char *find_plans(struct agent_tree *t)
 	return own.target ? own.target : own.path;
 }
 
-/* Of the main conversation, if the settings want one or there is one already. */
-static const char *find_memory(struct agent_tree *t, const char *project_dir)
-{
-	const struct settings *settings = t->policy->settings;
-	const char *wish = settings_cstr(settings, "autoMemoryDirectory", t->arena, NULL);
-	const char *dir = wish && wish[0] ? path_absolute(t->arena, t->config_dir, str_from(wish))
-					  : arena_printf(t->arena, "%s/memory", project_dir);
-
-	if (!agent_memory_is_on(t->services, t->policy))
-		return NULL;
-	if (!(wish && wish[0]) && !settings_bool(settings, "autoMemoryEnabled", false) &&
-	    !file_exists(path_join(t->arena, dir, "MEMORY.md")))
-		return NULL;
-	return file_make_dirs(dir, 0700, NULL) < 0 ? NULL : dir;
-}
-
 static void find_locations(struct agent_tree *t, const char *session_id, const char *project_dir)
 {
 	AUTO_BUF struct buf key = { 0 };
 	const char *temp = agent_tree_variable(t, "CLAUDE_CODE_TMPDIR");
-	const char *given = t->services->options.config_root;
 	const char *list = agent_tree_variable(t, "CLAUDE_CODE_TASK_LIST_ID"); /* several sessions may share a list */
 	bool shares_list = list && list[0] && list[0] != '.' && !strchr(list, '/') && strlen(list) < 200;
-	const char *root =
-		given ? path_absolute(t->arena, t->main.cwd, str_from(given)) : git_root(t->arena, t->main.cwd);
 
 	store_project_key(&key, str_from(t->main.cwd));
 	t->session_id = session_id;
 	t->config_dir = t->services->store.config_dir;
-	t->project_dir = root ? root : t->main.cwd;
+	t->project_dir = services_project_dir(t->services, t->arena, t->main.cwd);
 	t->plans_dir = find_plans(t);
-	t->memory_dir = find_memory(t, project_dir);
+	t->memory_dir = agent_memory_is_on(t->services, t->policy)
+				? conversation_memory_dir(t->arena, t->policy->settings, project_dir)
+				: NULL;
+	if (t->memory_dir && file_make_dirs(t->memory_dir, 0700, NULL) < 0)
+		t->memory_dir = NULL;
 	t->managed_dir = t->services->options.managed_dir ? t->services->options.managed_dir : "/etc/claude-code";
 	t->session_dir = t->main.journal ? arena_printf(t->arena, "%s/%s", project_dir, t->session_id) : NULL;
 	t->agents_dir = t->session_dir ? arena_printf(t->arena, "%s/subagents", t->session_dir) : NULL;
@@ -251,7 +236,7 @@ static const char *usual_thinking(struct agent_tree *t)
 		return "";
 	if (tokens && str_to_i64(str_from(tokens), &n) && n >= 0)
 		return n ? arena_strdup(t->arena, tokens) : "";
-	return settings_bool(t->policy->settings, "alwaysThinkingEnabled", true) ? NULL : "";
+	return settings_bool(t->policy->settings, "alwaysThinkingEnabled") ? NULL : "";
 }
 
 void agent_tree_configure(struct agent_tree *t, const char *session_id, const char *project_dir)
@@ -281,7 +266,7 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 	t->budget.limit_usd = o->max_budget_usd;
 	if (limit && (!str_to_i64(str_from(limit), &t->max_tokens) || t->max_tokens < 1))
 		t->max_tokens = 0;
-	t->effort = settings_cstr(t->policy->settings, "effortLevel", t->arena, NULL);
+	t->effort = settings_cstr(t->policy->settings, "effortLevel", t->arena);
 	t->thinking = o->thinking;
 	t->usual_thinking = usual_thinking(t);
 	t->thinking_display = o->thinking_display;

@@ -20,8 +20,6 @@
 #include "lib/io/file.h"
 #include "lib/base/list.h"
 
-enum { ALONE_MS = 30000 };
-
 struct lead_question {
 	struct lead_question *next;
 	bool asks; /* a question of an agent; otherwise it is about a call */
@@ -440,7 +438,7 @@ void lead_step(struct agent_tree *t, bool working)
 	if ((l->ends || l->dismissed) && !working)
 		lead_leave(l);
 	if (l->lost && !working && !timer_running(&l->alone)) {
-		int64_t ms = settings_i64(t->policy->settings, "teams.suspendAfterMs", ALONE_MS);
+		int64_t ms = settings_i64(t->policy->settings, "teams.suspendAfterMs");
 		timer_start(t->services->loop, &l->alone, l->told && l->worked_alone ? 1 : (uint64_t)ms);
 	}
 	if (l->lost && working) {

@@ -22,7 +22,8 @@ static struct agent_definition *find_named(const struct catalog *r, struct str n
 	return e ? e->definition : only;
 }
 
-int main_definition_find(const struct services *sv, const struct policy *p, const char *stored, struct buf *notes,
+int main_definition_find(const struct services *sv, const struct settings *settings, struct catalog *r,
+			 const struct plugin_list *plugins, const char *stored, struct buf *notes,
 			 struct agent_definition **ret_definition, struct err *err)
 {
 	AUTO_ARENA struct arena arena = { 0 };
@@ -32,10 +33,9 @@ int main_definition_find(const struct services *sv, const struct policy *p, cons
 	} wishes[] = {
 		{ sv->options.agent, "--agent" },
 		{ stored, "this session ran as" },
-		{ settings_cstr(p->settings, "agent", &arena, NULL), "the setting agent names" },
-		{ plugin_list_main_agent(sv->plugins), "a plugin's settings name" },
+		{ settings_cstr(settings, "agent", &arena), "the setting agent names" },
+		{ plugin_list_main_agent(plugins), "a plugin's settings name" },
 	};
-	struct catalog *r = sv->registry;
 	AUTO_BUF struct buf available = { 0 };
 	size_t i = 0;
 

@@ -22,8 +22,20 @@ static const char *const scope_dirs[] = {
 
 bool agent_memory_is_on(const struct services *sv, const struct policy *p)
 {
-	return settings_bool(p->settings, "autoMemoryEnabled", true) &&
+	return !json_is(settings_get(p->settings, "autoMemoryEnabled", NULL), JSON_FALSE) &&
 	       !env_is_on(policy_variable(sv, p, "CLAUDE_CODE_DISABLE_AUTO_MEMORY"));
+}
+
+const char *conversation_memory_dir(struct arena *a, const struct settings *settings, const char *project_dir)
+{
+	const char *wish = settings_cstr(settings, "autoMemoryDirectory", a);
+	const char *dir = path_join(a, project_dir, "memory");
+
+	if (wish && wish[0])
+		return path_absolute(a, settings_source(settings)->config_dir, str_from(wish));
+	if (json_bool(settings_get(settings, "autoMemoryEnabled", NULL)) || file_exists(path_join(a, dir, "MEMORY.md")))
+		return dir;
+	return NULL;
 }
 
 /* A type that needs a change gets a mark made from all of it, so that no two types share a memory: the agent `reviewer` of a

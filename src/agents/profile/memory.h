@@ -20,6 +20,7 @@ enum { MEMORY_MOST_LINES = 200, MEMORY_MOST_BYTES = 25 * 1024 };
 
 struct policy;
 struct services;
+struct settings;
 
 struct memory_dirs {
 	const char *config_dir, *project_dir; /* absolute */
@@ -28,6 +29,12 @@ struct memory_dirs {
 
 /* Off altogether by CLAUDE_CODE_DISABLE_AUTO_MEMORY or the setting autoMemoryEnabled: false. */
 bool agent_memory_is_on(const struct services *sv, const struct policy *p);
+/* believed: the user trusts the definition's source. The user's notes are no matter of a project: it would read those of other
+ * projects, and write what they read. */
+static inline bool agent_memory_allowed(const struct agent_definition *d, bool believed)
+{
+	return d->memory != MEMORY_NONE && (d->memory != MEMORY_USER || believed);
+}
 
 void agent_memory_name(struct buf *out, struct str type);
 /* NULL if the agent has no memory. */
@@ -36,7 +43,8 @@ char *agent_memory_dir(struct arena *a, const struct agent_definition *d, const 
 int agent_memory_prepare(const struct agent_definition *d, const struct memory_dirs *dirs, struct err *err);
 /* Appends the memory section of the prompt: how to use it, then MEMORY.md's first lines. Nothing without a memory. */
 void agent_memory_prompt(struct buf *out, const struct agent_definition *d, const struct memory_dirs *dirs);
-/* The same for the main conversation, which has a directory of its own. */
+/* That of the main conversation, if the settings want one or there is one already; project_dir: of its transcripts. */
+const char *conversation_memory_dir(struct arena *a, const struct settings *settings, const char *project_dir);
 void conversation_memory_prompt(struct buf *out, const char *dir);
 /* Copies the .md files of the agent's user memory into the project's snapshot. ret_files: how many. */
 int agent_memory_save_snapshot(const struct agent_definition *d, const struct memory_dirs *dirs, size_t *ret_files,

@@ -2,6 +2,7 @@
  * tool_choice.c - from the names of a definition to tools. */
 #include "agents/profile/tool_choice.h"
 #include "core/tool/tool_facts.h"
+#include "defs/agentdef/registry.h"
 
 struct selector {
 	struct str name;      /* of a tool, or mcp__SERVER */
@@ -184,21 +185,66 @@ void tool_choose(const struct agent_definition *d, const struct tool_choice_spec
 	add_further_tools(c, d, spec);
 }
 
-void tool_choice_never(struct tool_choice *c, const char *tool, const char *specifier)
+/* What the guide is for: it reads the user's files and the documentation without a question, but no secrets and no other
+ * conversations, which a page might ask it for. */
+static const char *const *guide_allows(struct tool_choice *c, const char *config_dir)
 {
-	add_limit(c, &c->never, tool, str_from(specifier));
+	static const char *const kept[] = { ".credentials.json", "history.jsonl", "projects/**/*.jsonl" };
+	const char **rules = arena_calloc(&c->arena, 4 * sizeof *rules);
+
+	rules[0] = arena_printf(&c->arena, "Read(/%s/**)", config_dir);
+	rules[1] = "WebFetch";
+	rules[2] = "WebSearch";
+	for (size_t i = 0; i < COUNT_OF(kept); i++)
+		add_limit(c, &c->never, "Read", str_from(arena_printf(&c->arena, "/%s/%s", config_dir, kept[i])));
+	return rules;
 }
 
-size_t tool_choice_limits(const struct tool_choice *c, struct arena *a, const struct permission_limit **ret_list)
+void tool_choice_birth(struct tool_choice *c, const struct agent_definition *d, bool believed,
+		       const struct memory_dirs *places, bool memory, struct arena *a,
+		       struct permission_birth *ret_birth)
 {
-	struct permission_limit *list = arena_alloc(a, (c->only.count + 1) * sizeof *list);
+	const char *const *more = builtin_is_guide(d) ? guide_allows(c, places->config_dir) : NULL;
+	struct permission_limit *only = arena_alloc(a, (c->only.count + 1) * sizeof *only);
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->only.count; i++)
+	for (size_t i = 0; i < c->only.count; i++) /* whom it may start is no limit of those below it */
 		if (strcmp(c->only.list[i].tool, "Agent") != 0)
-			list[n++] = c->only.list[i];
-	*ret_list = list;
-	return n;
+			only[n++] = c->only.list[i];
+	*ret_birth = (struct permission_birth){
+		.mode = d->permission_mode,
+		.mode_invalid = d->permission_mode_invalid,
+		.mode_may_widen = d->source != SOURCE_PLUGIN && believed,
+		.only = only,
+		.only_count = n,
+		.never = c->never.list,
+		.never_count = c->never.count,
+		.memory_dir = memory ? agent_memory_dir(a, d, places) : NULL,
+		.memory_tools = c->for_memory.list,
+		.memory_tool_count = c->for_memory.count,
+		.more = more,
+	};
+}
+
+void definition_use_mode(const struct agent_definition *d, bool believed, struct permission *p, struct buf *notes)
+{
+	enum permission_mode wish;
+
+	if (d->permission_mode_invalid && permission_mode_is_wider(p->mode, PERMISSION_DEFAULT))
+		p->mode = PERMISSION_DEFAULT;
+	if (!d->permission_mode || !permission_mode_parse(str_from(d->permission_mode), &wish) ||
+	    wish == PERMISSION_BUBBLE)
+		return;
+	if (permission_mode_is_wider(wish, p->mode) && (d->source == SOURCE_PLUGIN || !believed))
+		buf_addf(
+			notes,
+			"this folder is not trusted, so the permissionMode of %s can only narrow: run `cadre trust` to "
+			"record consent\n",
+			d->name);
+	else if ((wish == PERMISSION_BYPASS && p->bypass_off) || (wish == PERMISSION_AUTO && p->auto_off))
+		buf_addf(notes, "the permissionMode %s of %s is not available here\n", d->permission_mode, d->name);
+	else
+		p->mode = wish;
 }
 
 static void add_group(struct buf *out, const char *title, const struct tool_names *names)

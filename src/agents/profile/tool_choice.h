@@ -5,6 +5,7 @@
  * present, selects from what is left, in its own order; memory adds Read, Write and Edit unless they are disallowed. Names
  * match ignoring case; old names are accepted; mcp__SERVER and mcp__SERVER__* stand for all tools of a server. */
 #pragma once
+#include "agents/profile/memory.h"
 #include "defs/agentdef/definition.h"
 #include "guard/permission/permission.h"
 #include "core/tool/tool.h"
@@ -51,10 +52,17 @@ static inline void tool_choice_release(struct tool_choice *c)
 	arena_release(&c->arena);
 	*c = (struct tool_choice){ 0 };
 }
-void tool_choice_never(struct tool_choice *c, const char *tool, const char *specifier); /* one more; borrows tool */
-/* The other limits of `tools`: whom it may start is no limit of those below it. In the arena; returns how many. */
-size_t tool_choice_limits(const struct tool_choice *c, struct arena *a, const struct permission_limit **ret_list);
 /* A tool of a server that is named and not there is a mistake; appends which one. False: none is missing. */
 bool tool_choice_lacks(const struct tool_choice *c, struct buf *why);
 /* An agent that names tools and gets none is not started; appends the reason. False: it may start. */
 bool tool_choice_refuses(const struct tool_choice *c, const struct agent_definition *d, struct buf *why);
+
+/* What a definition and the tools chosen by it say about permission, for an agent that runs and for `cadre permissions test`: mode,
+ * limits, memory, what the guide may read. believed: the user trusts its source. The rest of the birth is the caller's. Borrows from
+ * the choice and the arena. */
+void tool_choice_birth(struct tool_choice *c, const struct agent_definition *d, bool believed,
+		       const struct memory_dirs *places, bool memory, struct arena *a,
+		       struct permission_birth *ret_birth);
+/* The mode of a main agent that runs as the definition. As for a child: it may always be narrower; it may be wider only if the user
+ * trusts the source. notes says why it is not as the definition wants. */
+void definition_use_mode(const struct agent_definition *d, bool believed, struct permission *p, struct buf *notes);

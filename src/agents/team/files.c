@@ -565,7 +565,7 @@ struct team_files *team_files_new(struct team *t)
 	f->dir.below = xstrdup(arena_printf(&a, "teams/%s", t->name));
 	f->dir.session = xstrdup(t->tree->session_id);
 	f->posts_end = &f->posts;
-	if (settings_bool(t->tree->policy->settings, "teams.mirrorInboxes", false))
+	if (settings_bool(t->tree->policy->settings, "teams.mirrorInboxes"))
 		f->mirror = mirror_new(t, on_mirror, f);
 	return f;
 }

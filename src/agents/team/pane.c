@@ -20,7 +20,7 @@
 #include "lib/io/spawn.h"
 #include "lib/base/list.h"
 
-enum { START_MS = 60000, END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100, OLDEST_TMUX = 302 };
+enum { END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100, OLDEST_TMUX = 302 };
 
 static void on_process_gone(uv_poll_t *poll, int status, int events);
 static void on_pane_killed(struct child *c, int status);
@@ -43,8 +43,7 @@ bool pane_is_wanted(const struct agent_tree *t, struct buf *note)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct options *o = &t->services->options;
-	const char *mode = o->teammate_mode ? o->teammate_mode
-					    : settings_cstr(t->policy->settings, "teammateMode", &a, "in-process");
+	const char *mode = o->teammate_mode ? o->teammate_mode : settings_cstr(t->policy->settings, "teammateMode", &a);
 	bool automatic = !strcmp(mode, "auto");
 
 	if (!strcmp(mode, "in-process") || (automatic && (!o->interactive || !tmux_is_around())))
@@ -88,7 +87,7 @@ static struct panes *panes_open(struct agent_tree *t, struct err *err)
 {
 	if (t->panes)
 		return t->panes;
-	int64_t limit = settings_i64(t->policy->settings, "teams.paneStartMs", START_MS);
+	int64_t limit = settings_i64(t->policy->settings, "teams.paneStartMs");
 	struct panes *all = xnew(struct panes, .tree = t, .fd = -1, .server_fd = -1, .own_server = !tmux_is_around(),
 				 .start_ms = (uint64_t)limit);
 	if (pane_listen(all, err) < 0) {
@@ -438,7 +437,7 @@ static void pane_crashed(struct pane *p)
 	struct agent_record *r = p->record;
 	struct agent_member *m = r->member;
 	struct team *t = r->tree->team;
-	int64_t most = settings_i64(r->tree->policy->settings, "teams.restartPanes", 1);
+	int64_t most = settings_i64(r->tree->policy->settings, "teams.restartPanes");
 	struct err err = { 0 };
 
 	p->state = PANE_OVER;

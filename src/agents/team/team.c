@@ -222,11 +222,11 @@ static struct team *team_open(struct agent_tree *tree, const char *name, bool im
 	t->implicit = implicit;
 	t->park.fire = on_park;
 	t->todo_before = tree->todo_dir;
-	t->park_after_ms = settings_i64(settings, "teams.parkAfterMs", 60000);
-	t->claims = settings_bool(settings, "teams.autoClaim", false);
+	t->park_after_ms = settings_i64(settings, "teams.parkAfterMs");
+	t->claims = settings_bool(settings, "teams.autoClaim");
 	t->claim.fire = on_claim;
-	t->asks = settings_bool(settings, "teams.askBeforeShutdown", false);
-	t->tells_all = !strcmp(settings_cstr(settings, "teams.idleNotifications", &t->arena, "useful"), "all");
+	t->asks = settings_bool(settings, "teams.askBeforeShutdown");
+	t->tells_all = !strcmp(settings_cstr(settings, "teams.idleNotifications", &t->arena), "all");
 	tree->team = t;
 	tree->team_ops = &team_ops;
 	tree->main.query.mail_before = "Other agents of your team sent these messages:";

@@ -3,6 +3,7 @@
 #pragma once
 #include <assert.h>
 #include <stdatomic.h>
+#include "lib/io/capture.h"
 #include "lib/base/buf.h"
 #include "lib/base/id.h"
 #include "agents/worktree/worktree.h"
@@ -40,11 +41,8 @@ void record_remove(const char *admin);
 /* worktree_job.c: one git command. */
 
 struct git {
-	struct child *child; /* NULL: none runs */
-	struct timer cap;
-	struct buf out, said; /* stdout, stderr */
-	int status;
-	bool abortable, timed_out;
+	struct capture run;
+	bool abortable;
 };
 
 struct git_command {

@@ -15,7 +15,6 @@ enum {
 	GIT_CANCELLED_MS = 2000, /* of one whose job was cancelled */
 	GIT_ARGS_MAX = 128,
 	GIT_OUT_LIMIT = 64 << 20,
-	GIT_SAID_LIMIT = 64 << 10,
 };
 
 /* Git: a clean environment, no hooks, no questions, no daemons. */
@@ -40,49 +39,23 @@ static const char *const git_options[] = {
 	"worktree.useRelativePaths=false",
 };
 
-static void on_git_output(struct child *c, bool is_stderr, const char *p, size_t n)
+static void on_git_done(struct capture *run)
 {
-	struct worktree_job *job = child_data(c);
-	struct buf *to = is_stderr ? &job->git.said : &job->git.out;
-
-	if (to->n + n <= (size_t)(is_stderr ? GIT_SAID_LIMIT : GIT_OUT_LIMIT))
-		buf_add(to, p, n);
-	else if (!is_stderr)
-		child_kill(c, SIGTERM); /* half an answer must not be taken for a whole one */
-}
-
-static void on_git_exit(struct child *c, int status)
-{
-	struct worktree_job *job = child_data(c);
-
-	job->git.status = status;
-	job->git.child = NULL;
-	timer_stop(job->pool->loop, &job->git.cap);
-	job_kick(job);
-}
-
-static void on_git_cap(struct timer *timer)
-{
-	struct git *g = CONTAINER_OF(timer, struct git, cap);
-
-	g->timed_out = true;
-	if (g->child)
-		child_kill(g->child, SIGTERM);
+	job_kick(CONTAINER_OF(run, struct worktree_job, git.run));
 }
 
 /* A command that cannot be started ends like one that failed, so that each step has one place for both. */
 static void job_git_not_started(struct worktree_job *job, const char *why)
 {
-	buf_clear(&job->git.out);
-	buf_clear(&job->git.said);
-	buf_addstr(&job->git.said, why);
-	job->git.status = 255 << 8;
+	buf_clear(&job->git.run.out);
+	buf_clear(&job->git.run.errors);
+	buf_addstr(&job->git.run.errors, why);
+	job->git.run.status = 255 << 8;
 	job_kick(job);
 }
 
 void job_git(struct worktree_job *job, const struct git_command *command)
 {
-	static const struct child_handlers handlers = { on_git_output, on_git_exit };
 	AUTO_ARENA struct arena a = { 0 };
 	const char *argv[COUNT_OF(git_options) + GIT_ARGS_MAX + 1];
 	size_t n = command->program ? 1 : COUNT_OF(git_options);
@@ -97,11 +70,9 @@ void job_git(struct worktree_job *job, const struct git_command *command)
 		argv[n++] = *arg;
 	}
 	argv[n] = NULL;
-	buf_clear(&g->out);
-	buf_clear(&g->said);
-	g->timed_out = false;
+	g->run.most = GIT_OUT_LIMIT;
+	g->run.done = on_git_done;
 	g->abortable = command->abortable;
-	g->cap.fire = on_git_cap;
 	size_t at;
 	const char **env = git_environment(&a, 3, &at);
 	if (command->inside) {
@@ -116,13 +87,9 @@ void job_git(struct worktree_job *job, const struct git_command *command)
 		.input = command->input,
 		.landlock_fd = command->landlock_fd,
 	};
-	if (spawn_start(job->pool->spawner, &options, &handlers, job, &g->child, &err) < 0)
+	uint64_t cap_ms = command->cap_ms ? command->cap_ms : GIT_CAP_MS;
+	if (capture_start(&g->run, job->pool->spawner, &options, job->cancelled ? GIT_CANCELLED_MS : cap_ms, &err) < 0)
 		job_git_not_started(job, err.text);
-	else
-		timer_start(job->pool->loop, &g->cap,
-			    job->cancelled    ? GIT_CANCELLED_MS
-			    : command->cap_ms ? command->cap_ms
-					      : GIT_CAP_MS);
 }
 
 /* The agent controls its directories, including links and git settings, so git runs there with the agent's rights.
@@ -175,12 +142,13 @@ static void job_git_step(struct worktree_job *job)
 
 bool git_ok(const struct git *g)
 {
-	return WIFEXITED(g->status) && WEXITSTATUS(g->status) == 0;
+	/* half an answer must not be taken for a whole one */
+	return WIFEXITED(g->run.status) && WEXITSTATUS(g->run.status) == 0 && !g->run.flooded;
 }
 
 struct str git_said(const struct git *g)
 {
-	struct str rest = str_trim(buf_str(&g->said));
+	struct str rest = str_trim(buf_str(&g->run.errors));
 	struct str first = { 0 };
 
 	/* The reason is in the line that begins with "fatal:" or "error:"; hints follow. */
@@ -193,13 +161,13 @@ struct str git_said(const struct git *g)
 	}
 	if (first.n)
 		return first;
-	return g->timed_out ? STR("it took too long") : STR("it was killed");
+	return g->run.late ? STR("it took too long") : STR("it was killed");
 }
 
 void job_git_failed(struct worktree_job *job, const char *what)
 {
 	if (!job->err.kind)
-		err_set(&job->err, job->git.timed_out ? ERR_TIMEOUT : ERR_IO, "%s: " STR_FMT, what,
+		err_set(&job->err, job->git.run.late ? ERR_TIMEOUT : ERR_IO, "%s: " STR_FMT, what,
 			STR_ARG(git_said(&job->git)));
 	job_fail(job);
 }
@@ -237,7 +205,7 @@ static void on_job_kick(struct kick *kick)
 {
 	struct worktree_job *job = CONTAINER_OF(kick, struct worktree_job, kick);
 
-	if (job->git.child || (job->fill && job->fill->running))
+	if (job->git.run.child || (job->fill && job->fill->running))
 		return;
 	if (job->begun) {
 		struct worktree_repo *repo = job->repo;
@@ -334,10 +302,10 @@ void worktree_job_cancel(struct worktree_job *job)
 	job->cancelled = true;
 	if (!job->way_out)
 		return;
-	if (job->git.child && job->git.abortable)
-		child_kill(job->git.child, SIGTERM);
-	else if (job->git.child) /* it changes the repository: it gets a little time to end by itself */
-		timer_start(job->pool->loop, &job->git.cap, GIT_CANCELLED_MS);
+	if (job->git.run.child && job->git.abortable)
+		child_kill(job->git.run.child, SIGTERM);
+	else if (job->git.run.child) /* it changes the repository: it gets a little time to end by itself */
+		timer_start(job->pool->loop, &job->git.run.limit, GIT_CANCELLED_MS);
 	if (job->fill)
 		atomic_store(&job->fill->stop, true);
 	job_kick(job);
@@ -368,8 +336,8 @@ void job_done(struct worktree_job *job)
 	free(job->fill);
 	if (!job->parked)
 		worktree_free(job->w);
-	buf_release(&job->git.out);
-	buf_release(&job->git.said);
+	buf_release(&job->git.run.out);
+	buf_release(&job->git.run.errors);
 	arena_release(&job->memory);
 	free(job);
 }

@@ -113,7 +113,7 @@ static void inspect_end(struct worktree_job *job)
 		job_git_failed(job, "git status failed");
 		return;
 	}
-	for (struct str rest = buf_str(&job->git.out); rest.p;) {
+	for (struct str rest = buf_str(&job->git.run.out); rest.p;) {
 		struct str entry = str_cut(&rest, '\0');
 		if (str_starts(entry, STR("# branch.oid ")))
 			head = (struct str){ entry.p + 13, entry.n - 13 };
@@ -158,7 +158,7 @@ static void flags_end(struct worktree_job *job)
 		job_git_failed(job, "git ls-files failed");
 		return;
 	}
-	for (struct str rest = buf_str(&job->git.out); rest.p && !hidden;) {
+	for (struct str rest = buf_str(&job->git.run.out); rest.p && !hidden;) {
 		struct str entry = str_cut(&rest, '\0');
 		hidden = entry.n && entry.p[0] != 'H' && !(entry.p[0] == 'S' && job->w->sparse);
 	}

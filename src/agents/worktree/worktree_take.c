@@ -56,7 +56,7 @@ static char *next_real_path(struct arena *a, struct str *rest)
 static int read_probe(struct worktree_job *job)
 {
 	struct arena *a = &job->memory;
-	struct str rest = buf_str(&job->git.out);
+	struct str rest = buf_str(&job->git.run.out);
 	const char *common = next_real_path(a, &rest);
 	const char *git_dir = next_real_path(a, &rest);
 
@@ -141,7 +141,7 @@ static const struct worktree_step step_fetch = { .name = "fetch", .begin = fetch
 
 static void origin_end(struct worktree_job *job)
 {
-	struct str commit = str_trim(buf_str(&job->git.out));
+	struct str commit = str_trim(buf_str(&job->git.run.out));
 
 	if (git_ok(&job->git) && record_commit_valid(commit))
 		job->base = arena_str(&job->memory, commit).p;
@@ -244,7 +244,7 @@ static const struct worktree_step step_gone = {
 
 static void find_branch_end(struct worktree_job *job)
 {
-	struct str commit = str_trim(buf_str(&job->git.out));
+	struct str commit = str_trim(buf_str(&job->git.run.out));
 
 	job->has_branch = git_ok(&job->git) && record_commit_valid(commit);
 	if (job->has_branch && !job->base_given)
@@ -415,7 +415,7 @@ static void include_end(struct worktree_job *job)
 	if (!git_ok(&job->git))
 		job_git_failed(job, "cannot list the files of .worktreeinclude");
 	else
-		job_go(job, job->git.out.n ? &step_ignored : &step_taken);
+		job_go(job, job->git.run.out.n ? &step_ignored : &step_taken);
 }
 
 static const struct worktree_step step_include = { .name = "include",
@@ -426,7 +426,7 @@ static const struct worktree_step step_include = { .name = "include",
 
 static void ignored_begin(struct worktree_job *job)
 {
-	struct str listed = arena_str(&job->memory, buf_str(&job->git.out));
+	struct str listed = arena_str(&job->memory, buf_str(&job->git.run.out));
 
 	job_git(job, &(struct git_command){ .args = ARGS("check-ignore", "-z", "--stdin"),
 					    .cwd = job->repo->root,
@@ -437,7 +437,7 @@ static void ignored_begin(struct worktree_job *job)
 /* check-ignore ends with 1 when none is ignored. */
 static void ignored_end(struct worktree_job *job)
 {
-	if (!git_ok(&job->git) && job->git.said.n)
+	if (!git_ok(&job->git) && job->git.run.errors.n)
 		job_git_failed(job, "cannot tell which files of .worktreeinclude are ignored");
 	else
 		job_go(job, git_ok(&job->git) ? &step_copy : &step_taken);
@@ -505,7 +505,7 @@ static void copy_begin(struct worktree_job *job)
 	f->running = true;
 	f->from = job->repo->root;
 	f->to = job->w->path;
-	f->names = arena_str(&job->memory, buf_str(&job->git.out));
+	f->names = arena_str(&job->memory, buf_str(&job->git.run.out));
 	/* libuv refuses only work without a function to run. */
 	(void)uv_queue_work(loop_uv(job->pool->loop), &f->work, on_copy, on_copied);
 }

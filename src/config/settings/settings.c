@@ -239,32 +239,43 @@ const struct json *settings_get(const struct settings *s, const char *path, stru
 	return value;
 }
 
-bool settings_bool(const struct settings *s, const char *path, bool fallback)
+static const struct json *value_or_default(const struct settings *s, const char *path, struct json_reader *reader)
 {
-	const struct json *v = settings_get(s, path, NULL);
+	const struct json *value = settings_get(s, path, NULL);
+	const struct setting_key *key = value ? NULL : setting_find(str_from(path));
 
-	return json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE) ? json_bool(v) : fallback;
+	if (key && key->fallback)
+		(void)json_parse(reader, key->fallback, strlen(key->fallback), &value, NULL);
+	return value;
 }
 
-int64_t settings_i64(const struct settings *s, const char *path, int64_t fallback)
+bool settings_bool(const struct settings *s, const char *path)
 {
+	AUTO_JSON struct json_reader reader = { 0 };
+
+	return json_bool(value_or_default(s, path, &reader));
+}
+
+int64_t settings_i64(const struct settings *s, const char *path)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
 	int64_t n;
 
-	return json_i64(settings_get(s, path, NULL), &n) ? n : fallback;
+	return json_i64(value_or_default(s, path, &reader), &n) ? n : 0;
 }
 
-double settings_double(const struct settings *s, const char *path, double fallback)
+double settings_double(const struct settings *s, const char *path)
 {
-	const struct json *v = settings_get(s, path, NULL);
+	AUTO_JSON struct json_reader reader = { 0 };
 
-	return json_is(v, JSON_NUMBER) ? json_double(v) : fallback;
+	return json_double(value_or_default(s, path, &reader));
 }
 
-const char *settings_cstr(const struct settings *s, const char *path, struct arena *a, const char *fallback)
+const char *settings_cstr(const struct settings *s, const char *path, struct arena *a)
 {
-	const char *text = json_cstr(settings_get(s, path, NULL), a);
+	AUTO_JSON struct json_reader reader = { 0 };
 
-	return text ? text : fallback;
+	return json_cstr(value_or_default(s, path, &reader), a);
 }
 
 const char *const *settings_texts(const struct settings *s, const char *path, struct arena *a)

@@ -4,7 +4,7 @@
  *     struct settings *s;
  *     if (settings_load(&spec, &s, &err) < 0) ...                        (bad --settings: "PATH:LINE:COLUMN: what")
  *     if (settings_refusal(s, &err) < 0) ...                             (no agent may run)
- *     int64_t depth = settings_i64(s, "subagents.maxDepth", 3);
+ *     int64_t depth = settings_i64(s, "subagents.maxDepth");
  *     settings_each(s, "permissions.deny", add_rule, data);              (every rule with the file it stands in)
  *     settings_unref(s);
  *
@@ -56,11 +56,11 @@ void settings_each_change(const struct settings *from, const struct settings *to
 
 /* The merged value; NULL: not set. The origin is the highest file that sets it (ret_origin may be NULL). */
 const struct json *settings_get(const struct settings *s, const char *path, struct settings_origin *ret_origin);
-bool settings_bool(const struct settings *s, const char *path, bool fallback);
-int64_t settings_i64(const struct settings *s, const char *path, int64_t fallback);
-double settings_double(const struct settings *s, const char *path, double fallback);
-/* A copy in the arena. */
-const char *settings_cstr(const struct settings *s, const char *path, struct arena *a, const char *fallback);
+/* The same, or the default of the table of keys; without one false, 0 or NULL. */
+bool settings_bool(const struct settings *s, const char *path);
+int64_t settings_i64(const struct settings *s, const char *path);
+double settings_double(const struct settings *s, const char *path);
+const char *settings_cstr(const struct settings *s, const char *path, struct arena *a); /* a copy in the arena */
 /* A list of texts, NULL-terminated, in the arena; NULL: not set. */
 const char *const *settings_texts(const struct settings *s, const char *path, struct arena *a);
 

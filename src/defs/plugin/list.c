@@ -85,7 +85,7 @@ static void load_finish(struct loading *load, struct plugin *p)
 static void load_given(struct loading *load, const struct plugin_given *given)
 {
 	const struct settings *s = load->spec->settings;
-	bool forbidden = s && settings_bool(s, "disableSideloadFlags", false);
+	bool forbidden = s && settings_bool(s, "disableSideloadFlags");
 	const char *home = load->spec->plugins_dir;
 	struct str path = str_from(given->path);
 	const char *dir = given->path;

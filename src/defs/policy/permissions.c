@@ -85,7 +85,7 @@ struct rule_set *policy_rules(const struct settings *s, rule_warn_fn *warn, void
 	};
 	struct reading r = {
 		.config_dir = settings_source(s)->config_dir,
-		.managed_only = settings_bool(s, "allowManagedPermissionRulesOnly", false),
+		.managed_only = settings_bool(s, "allowManagedPermissionRulesOnly"),
 		.set = rule_set_new(),
 		.warn = warn,
 		.data = data,
@@ -127,7 +127,7 @@ int policy_start_mode(const struct settings *s, const struct options *o, enum pe
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct settings_origin origin;
-	const char *text = settings_cstr(s, "permissions.defaultMode", &a, NULL);
+	const char *text = settings_cstr(s, "permissions.defaultMode", &a);
 	enum permission_mode mode = o->permission_mode;
 
 	if (!o->mode_given && text)
@@ -148,7 +148,45 @@ void policy_limit_modes(struct permission *p, const struct settings *s)
 	p->bypass_off = is_off(s, PERMISSION_BYPASS, NULL) || permission_check_mode(PERMISSION_BYPASS, NULL) < 0;
 	p->auto_off = is_off(s, PERMISSION_AUTO, NULL);
 	p->trusted = settings_trusted(s);
-	p->managed_only = settings_bool(s, "allowManagedPermissionRulesOnly", false);
+	p->managed_only = settings_bool(s, "allowManagedPermissionRulesOnly");
+}
+
+int policy_directories(const struct options *o, const struct settings *s, struct arena *a, const char *cwd,
+		       const char *const **ret_dirs, struct err *err)
+{
+	const char *const *more = settings_texts(s, "permissions.additionalDirectories", a);
+	const char **dirs = arena_calloc(a, (o->add_dir_count + str_count(more) + 2) * sizeof *dirs);
+	size_t n = 0;
+
+	dirs[n++] = cwd;
+	for (size_t i = 0; i < o->add_dir_count; i++, n++) {
+		dirs[n] = path_absolute(a, cwd, str_from(o->add_dirs[i]));
+		if (!file_is_dir(dirs[n]))
+			return err_set(err, ERR_USAGE, "--add-dir %s: not a directory", o->add_dirs[i]);
+	}
+	for (; more && *more; more++)
+		dirs[n++] = path_absolute(a, cwd, str_from(*more));
+	*ret_dirs = dirs;
+	return 0;
+}
+
+int policy_start_permission(struct permission *p, const struct options *o, const struct settings *s, struct arena *a,
+			    const char *const *dirs, struct err *err)
+{
+	/* Settings, definitions, records of agents, plugins: who writes there decides what later sessions may do. */
+	const char *plugins = getenv("CLAUDE_CODE_PLUGIN_CACHE_DIR");
+	const char **own = arena_calloc(a, 4 * sizeof *own);
+
+	own[0] = arena_strdup(a, settings_source(s)->config_dir);
+	AUTO_FREE char *real = realpath(own[0], NULL);
+	if (real && strcmp(real, own[0]) != 0)
+		own[1] = arena_strdup(a, real);
+	if (plugins && plugins[0])
+		own[own[1] ? 2 : 1] = path_absolute(a, dirs[0], str_from(plugins));
+	p->own_dirs = own;
+	p->root = dirs[0];
+	p->dirs = dirs;
+	return policy_start_mode(s, o, &p->mode, err);
 }
 
 int permission_setup_open(struct services *sv, struct arena *a, struct permission_setup *ret_p, rule_warn_fn *warn,
@@ -160,6 +198,11 @@ int permission_setup_open(struct services *sv, struct arena *a, struct permissio
 
 	if (services_settings_spec(sv, a, &p.spec, err) < 0 || settings_load(&p.spec, &p.settings, err) < 0)
 		return -(int)err->kind;
+	p.env.cwd = p.env.root = p.spec.cwd;
+	if (policy_directories(&sv->options, p.settings, a, p.spec.cwd, &p.env.dirs, err) < 0) {
+		permission_setup_release(&p);
+		return -(int)err->kind;
+	}
 	p.trusted = p.spec.trusted;
 	policy_warn_settings(p.settings, warn, data);
 	policy_limit_modes(&p.permission, p.settings);
@@ -168,19 +211,11 @@ int permission_setup_open(struct services *sv, struct arena *a, struct permissio
 		warn(data, refusal.text);
 	if (refusal.text[0] || settings_refusal(p.settings, &refusal) < 0)
 		p.refusal = arena_strdup(a, refusal.text);
-	if (policy_start_mode(p.settings, &sv->options, &p.permission.mode, &mode) < 0 && warn)
-		warn(data, mode.text);
 	permission_use_rules(&p.permission, rules);
 	rule_set_unref(rules);
 	policy_add_flag_rules(&p.permission, &sv->options, warn, data);
-	p.env.cwd = p.env.root = p.permission.root = p.spec.cwd;
-	const char **dirs = arena_alloc(a, (sv->options.add_dir_count + 2) * sizeof *dirs);
-	size_t n = 0;
-	dirs[n++] = p.spec.cwd;
-	for (size_t i = 0; i < sv->options.add_dir_count; i++)
-		dirs[n++] = path_absolute(a, p.spec.cwd, str_from(sv->options.add_dirs[i]));
-	dirs[n] = NULL;
-	p.env.dirs = p.permission.dirs = dirs;
+	if (policy_start_permission(&p.permission, &sv->options, p.settings, a, p.env.dirs, &mode) < 0 && warn)
+		warn(data, mode.text);
 	*ret_p = p;
 	return 0;
 }

@@ -16,6 +16,16 @@ void policy_limit_modes(struct permission *p, const struct settings *s);
 /* Those of the options allowed-tools and disallowed-tools, added to p->own. */
 void policy_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data);
 
+/* Its working directories: cwd, --add-dir, then those of the settings, of which one that does not exist grants nothing.
+ * NULL-terminated, in the arena. */
+int policy_directories(const struct options *o, const struct settings *s, struct arena *a, const char *cwd,
+		       const char *const **ret_dirs, struct err *err);
+/* What options and settings say about the main agent of a session, but for the rules of the settings and policy_limit_modes(), which
+ * change with the files, and those of the options: its directories, what it must not write, the mode. Borrows from the arena. If
+ * it fails, by policy_start_mode(), the rest is done. */
+int policy_start_permission(struct permission *p, const struct options *o, const struct settings *s, struct arena *a,
+			    const char *const *dirs, struct err *err);
+
 /* What a session of these options would be allowed. Borrows from the arena; release permission and settings. What would keep
  * agents from running (settings_refusal(), policy_rules(), policy_start_mode()) is a line for warn. */
 struct permission_setup {

@@ -71,7 +71,7 @@ static int compile_hooks(struct services *sv, struct policy *p, struct err *err)
 	p->hook_policy = (struct hook_policy){
 		.disable_all = off,
 		.disable_managed = off && origin.layer == LAYER_MANAGED,
-		.managed_only = settings_bool(p->settings, "allowManagedHooksOnly", false),
+		.managed_only = settings_bool(p->settings, "allowManagedHooksOnly"),
 		.http_urls = settings_texts(p->settings, "allowedHttpHookUrls", &p->arena),
 		.http_env = settings_texts(p->settings, "httpHookAllowedEnvVars", &p->arena),
 	};
@@ -214,13 +214,11 @@ void policy_renew_env(struct services *sv)
 static const char *write_git_text(struct policy *p)
 {
 	const struct settings *settings = p->settings;
-	bool signs = settings_bool(settings, "includeCoAuthoredBy", true);
-	const char *commit = settings_cstr(settings, "attribution.commit", &p->arena,
-					   signs ? "Co-Authored-By: Claude <noreply@anthropic.com>" : "");
-	const char *pr = settings_cstr(settings, "attribution.pr", &p->arena, "");
+	const char *commit = settings_cstr(settings, "attribution.commit", &p->arena);
+	const char *pr = settings_cstr(settings, "attribution.pr", &p->arena);
 	AUTO_BUF struct buf text = { 0 };
 
-	if (!settings_bool(settings, "includeGitInstructions", true))
+	if (!settings_bool(settings, "includeGitInstructions"))
 		return NULL;
 	buf_addstr(
 		&text,
@@ -228,9 +226,11 @@ static const char *write_git_text(struct policy *p)
 		"commit look at git status, git diff and git log; add the files of the change by name, and say in the "
 		"message why it was made. Do not change the configuration of git, do not skip hooks, and do not rewrite "
 		"commits that you did not make.\n");
-	if (commit[0])
+	if (!commit && settings_bool(settings, "includeCoAuthoredBy"))
+		commit = "Co-Authored-By: Claude <noreply@anthropic.com>";
+	if (commit && commit[0])
 		buf_addf(&text, "End the message of each commit with an empty line and these lines:\n%s\n", commit);
-	if (pr[0])
+	if (pr && pr[0])
 		buf_addf(&text, "End the description of each pull request with an empty line and these lines:\n%s\n",
 			 pr);
 	return arena_str(&p->arena, buf_str(&text)).p;

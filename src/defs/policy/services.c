@@ -160,10 +160,10 @@ static void configure_endpoint(void *data, const struct provider *p, struct endp
 	ret->stall_ms = stall_ms(sv);
 	ret->spawner = sv->spawner;
 	ret->variables = (struct variables){ find_variable, all_variables, sv };
-	ret->key_helper = settings_cstr(sv->policy.settings, "apiKeyHelper", ret->arena, NULL);
-	ret->aws_export = settings_cstr(sv->policy.settings, "awsCredentialExport", ret->arena, NULL);
-	ret->aws_refresh = settings_cstr(sv->policy.settings, "awsAuthRefresh", ret->arena, NULL);
-	ret->gcp_refresh = settings_cstr(sv->policy.settings, "gcpAuthRefresh", ret->arena, NULL);
+	ret->key_helper = settings_cstr(sv->policy.settings, "apiKeyHelper", ret->arena);
+	ret->aws_export = settings_cstr(sv->policy.settings, "awsCredentialExport", ret->arena);
+	ret->aws_refresh = settings_cstr(sv->policy.settings, "awsAuthRefresh", ret->arena);
+	ret->gcp_refresh = settings_cstr(sv->policy.settings, "gcpAuthRefresh", ret->arena);
 }
 
 /* Variables that pin all requests to one provider, from the environment and the settings */
@@ -255,7 +255,7 @@ static int read_providers(struct services *sv, struct err *err)
 	AUTO_ARENA struct arena a = { 0 };
 	struct err why = { 0 };
 
-	if (own && settings_bool(settings, "lockedProviders", false)) {
+	if (own && settings_bool(settings, "lockedProviders")) {
 		struct json_out w = json_out(&managed);
 		json_open(&w, '{');
 		settings_each(settings, "providers", put_managed, &w);
@@ -287,7 +287,7 @@ int services_open_endpoints(struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf names = { 0 };
-	const char *setting = settings_cstr(sv->policy.settings, "provider", &a, "anthropic");
+	const char *setting = settings_cstr(sv->policy.settings, "provider", &a);
 	struct providers *providers = &sv->endpoints.providers;
 	const struct provider *pinned = NULL, *twin = NULL;
 	struct pins pins;

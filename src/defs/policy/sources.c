@@ -7,6 +7,7 @@
 #include "defs/policy/plugins.h"
 #include "config/settings/trust.h"
 #include "guard/permission/resolved_path.h"
+#include "lib/git/git_head.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 
@@ -17,7 +18,32 @@ bool policy_coordinates(const struct services *sv)
 	if (sv->recorded_mode)
 		return !strcmp(sv->recorded_mode, "coordinator");
 	return sv->options.coordinator || env_is_on(services_variable(sv, "CLAUDE_CODE_COORDINATOR_MODE")) ||
-	       (sv->policy.settings && settings_bool(sv->policy.settings, "coordinator", false));
+	       (sv->policy.settings && settings_bool(sv->policy.settings, "coordinator"));
+}
+
+const char *services_project_dir(const struct services *sv, struct arena *a, const char *cwd)
+{
+	const char *given = sv->options.config_root;
+	const char *root = given ? path_absolute(a, cwd, str_from(given)) : git_root(a, cwd);
+
+	return root ? root : cwd;
+}
+
+bool services_believe(struct services *sv, bool trusted, const char *project_dir, const struct definition *d)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_TRUST struct trust trust = { 0 };
+	const char *state_file;
+
+	if (d->source != SOURCE_PROJECT || !trusted)
+		return d->source != SOURCE_PROJECT;
+	if (path_is_inside(d->file, project_dir))
+		return true;
+	/* Of an additional directory, or of the folder of the runtime's first session */
+	const char *end = strstr(d->file, "/.claude/");
+	const char *dir = end ? arena_dup(&a, d->file, (size_t)(end - d->file)) : d->file;
+	return services_state_file(sv, &a, &state_file, NULL) == 0 && trust_read(&trust, state_file, NULL) == 0 &&
+	       trust_has(&trust, trust_folder(&a, dir));
 }
 
 int services_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)

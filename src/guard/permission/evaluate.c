@@ -119,8 +119,7 @@ static bool by_limit(struct evaluation *ev)
 
 static bool by_plan(struct evaluation *ev)
 {
-	bool plans = ev->mode == PERMISSION_PLAN && !ev->p->bypass_available;
-	const char *path = plans && ev->checker->plans ? ev->checker->plans(ev) : NULL;
+	const char *path = ev->mode == PERMISSION_PLAN && ev->checker->plans ? ev->checker->plans(ev) : NULL;
 
 	if (!path)
 		return false;

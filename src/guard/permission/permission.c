@@ -89,8 +89,8 @@ void permission_drop_rules(struct permission *p, enum rule_list list, const char
 }
 
 /* What cannot be read must not become a freedom: then the tool as a whole is forbidden. */
-void permission_add_limits(struct permission *p, enum rule_list list, const struct permission_limit *limits,
-			   size_t count)
+static void permission_add_limits(struct permission *p, enum rule_list list, const struct permission_limit *limits,
+				  size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		AUTO_BUF struct buf text = { 0 };
@@ -103,12 +103,18 @@ void permission_add_limits(struct permission *p, enum rule_list list, const stru
 	}
 }
 
+void permission_limit(struct permission *p, const struct permission_birth *birth)
+{
+	permission_add_limits(p, RULE_ONLY, birth->only, birth->only_count);
+	permission_add_limits(p, RULE_DENY, birth->never, birth->never_count);
+	permission_give_memory(p, birth->memory_dir, birth->memory_tools, birth->memory_tool_count);
+}
+
 void permission_derive(struct permission *child, const struct permission *parent, const struct permission_birth *birth)
 {
 	*child = (struct permission){
 		.parent = parent,
 		.can_ask = birth->can_ask,
-		.bypass_available = parent->bypass_available && !birth->mode_holds,
 		.default_agent = parent->default_agent,
 		.replaces_allow = birth->replaces_allow || birth->allow_count > 0,
 		.inherits_mode = !birth->mode,
@@ -118,9 +124,8 @@ void permission_derive(struct permission *child, const struct permission *parent
 	};
 	if (birth->mode && !permission_mode_parse(str_from(birth->mode), &child->mode))
 		child->mode_invalid = true;
-	permission_add_limits(child, RULE_ONLY, birth->only, birth->only_count);
 	permission_add_limits(child, RULE_ONLY, birth->agents, birth->agent_count);
-	permission_add_limits(child, RULE_DENY, birth->never, birth->never_count);
+	permission_limit(child, birth);
 	for (size_t i = 0; i < birth->allow_count; i++)
 		(void)permission_add_rule(child, RULE_ALLOW, str_from(birth->allow[i]), &call_origin, NULL, NULL, NULL);
 	for (size_t i = 0; birth->more && birth->more[i]; i++)
@@ -128,7 +133,6 @@ void permission_derive(struct permission *child, const struct permission *parent
 					  NULL);
 	child->write_root = copy_text(child, birth->write_root);
 	child->main_checkout = copy_text(child, birth->main_checkout);
-	permission_give_memory(child, birth->memory_dir, birth->memory_tools, birth->memory_tool_count);
 }
 
 static enum permission_mode stricter_mode(enum permission_mode a, enum permission_mode b)

@@ -48,7 +48,6 @@ struct permission_narrowing {
 struct permission {
 	enum permission_mode mode; /* chosen for this agent; permission_mode() says which one holds */
 	bool can_ask;              /* questions can be answered */
-	bool bypass_available;     /* the session may be switched to bypass: plan then forbids nothing */
 	bool trusted;              /* of the main agent: the user trusts the folder where it started */
 	bool managed_only;         /* of the main agent: only the settings' allow rules count, which are managed ones */
 	bool bypass_off, auto_off; /* of the main agent: modes that no agent of the session may be in */
@@ -123,9 +122,8 @@ void permission_drop_rules(struct permission *p, enum rule_list list, const char
 /* A new and empty set of rules for a while; they count like any others of this agent. */
 struct permission_grant *permission_grant(struct permission *p);
 void permission_revoke(struct permission *p, struct permission_grant *grant); /* NULL: all of them */
-/* Limits of the main agent, when it runs as an agent that has them: list is RULE_ONLY or RULE_DENY. */
-void permission_add_limits(struct permission *p, enum rule_list list, const struct permission_limit *limits,
-			   size_t count);
+/* Tool limits and memory of a birth: what the main agent takes from it when it runs as a definition. */
+void permission_limit(struct permission *p, const struct permission_birth *birth);
 /* Its memory: both are copied. */
 void permission_give_memory(struct permission *p, const char *dir, const char *const *tools, size_t tool_count);
 /* child need not be initialised. A limit that is not a valid rule forbids its tool. */

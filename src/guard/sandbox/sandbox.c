@@ -358,14 +358,14 @@ static bool is_excluded(const struct sandbox_policy *p, const char *command)
 	return plain;
 }
 
-enum tool_where sandbox_where(struct sandbox *s, const struct tool_call *call)
+enum tool_where sandbox_where(struct sandbox *s, const struct tool *tool, const struct json *input)
 {
 	AUTO_ARENA struct arena a = { 0 };
 
-	if (!s || !call->tool || !(call->tool->flags & TOOL_CONFINED))
+	if (!s || !tool || !(tool->flags & TOOL_CONFINED))
 		return WHERE_FREE;
-	return sandbox_where_command(s, json_cstr(json_get(call->input, "command"), &a),
-				     json_bool(json_get(call->input, "dangerouslyDisableSandbox")));
+	return sandbox_where_command(s, json_cstr(json_get(input, "command"), &a),
+				     json_bool(json_get(input, "dangerouslyDisableSandbox")));
 }
 
 enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bool wish)

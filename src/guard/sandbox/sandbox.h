@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * sandbox.h - the kernel enforces what was believed of a command (docs/internals/sandbox.md).
  *
- *     call->where = sandbox_where(env->sandbox, call);        before the gate decides
+ *     call->where = sandbox_where(env->sandbox, tool, input); before the gate decides
  *     ... the gate decides and sets call->belief ...
  *     sandbox_hold(env->sandbox, &request, &held, &err)       when the command starts
  *     spawn_start(... .confine = held->confine ...)
@@ -52,7 +52,7 @@ typedef void sandbox_ask_fn(void *data, const char *host, unsigned port);
 void sandbox_set_asker(struct sandbox *s, sandbox_ask_fn *ask, void *data);
 void sandbox_answer_host(struct sandbox *s, const char *host, unsigned port, bool allow);
 
-enum tool_where sandbox_where(struct sandbox *s, const struct tool_call *call);
+enum tool_where sandbox_where(struct sandbox *s, const struct tool *tool, const struct json *input);
 /* The same for a command by itself; wish: it is called with dangerouslyDisableSandbox. */
 enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bool wish);
 

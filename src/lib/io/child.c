@@ -10,6 +10,7 @@
 #include "lib/io/file.h"
 #include "lib/base/list.h"
 #include "lib/io/spawn_int.h"
+#include "lib/io/capture.h"
 
 enum { LAST_READS = 32 };
 
@@ -296,57 +297,84 @@ void *child_data(struct child *c)
 	return c->data;
 }
 
+static void capture_end(struct capture *c)
+{
+	if (c->child)
+		child_kill(c->child, c->signal ? c->signal : SIGTERM);
+}
+
+static void on_captured(struct child *child, bool is_stderr, const char *p, size_t n)
+{
+	struct capture *c = child_data(child);
+	struct buf *to = is_stderr ? &c->errors : &c->out;
+	size_t room = (is_stderr ? CAPTURE_ERRORS : c->most) - to->n;
+
+	buf_add(to, p, MIN(n, room));
+	if (n <= room || is_stderr || c->cuts || c->flooded)
+		return;
+	c->flooded = true;
+	capture_end(c);
+}
+
+static void on_captured_exit(struct child *child, int status)
+{
+	struct capture *c = child_data(child);
+
+	timer_stop(child->spawner->loop, &c->limit);
+	c->child = NULL;
+	c->status = status;
+	c->done(c);
+}
+
+static void on_capture_limit(struct timer *timer)
+{
+	struct capture *c = CONTAINER_OF(timer, struct capture, limit);
+
+	c->late = true;
+	capture_end(c);
+}
+
+int capture_start(struct capture *c, struct spawner *s, const struct child_options *options, uint64_t limit_ms,
+		  struct err *err)
+{
+	static const struct child_handlers handlers = { on_captured, on_captured_exit };
+
+	buf_clear(&c->out);
+	buf_clear(&c->errors);
+	c->late = c->flooded = false;
+	c->limit.fire = on_capture_limit;
+	if (spawn_start(s, options, &handlers, c, &c->child, err) < 0)
+		return -(int)err->kind;
+	c->pid = child_pid(c->child);
+	timer_start(s->loop, &c->limit, limit_ms);
+	return 0;
+}
+
 struct waited {
-	struct child *child; /* NULL: it has ended */
+	struct capture run;
 	struct loop *loop;
-	struct timer limit;
-	bool late;
-	int *status;
-	struct buf *out;
-	size_t most;
 };
 
-static void on_waited_output(struct child *c, bool is_stderr, const char *p, size_t n)
+static void on_waited(struct capture *c)
 {
-	struct waited *w = child_data(c);
+	struct waited *w = CONTAINER_OF(c, struct waited, run);
 
-	if (w->out->n < w->most)
-		buf_add(w->out, p, MIN(n, w->most - w->out->n));
-}
-
-static void on_waited_exit(struct child *c, int status)
-{
-	struct waited *w = child_data(c);
-
-	*w->status = status;
-	w->child = NULL;
 	loop_stop(w->loop);
-}
-
-static void on_waited_limit(struct timer *timer)
-{
-	struct waited *w = CONTAINER_OF(timer, struct waited, limit);
-
-	w->late = true;
-	if (w->child)
-		child_kill(w->child, SIGTERM);
 }
 
 int spawn_wait(struct spawner *s, const struct child_options *options, uint64_t limit_ms, size_t most, struct buf *out,
 	       int *ret_status, struct err *err)
 {
-	static const struct child_handlers handlers = { on_waited_output, on_waited_exit };
-	struct waited w = {
-		.loop = s->loop, .limit.fire = on_waited_limit, .status = ret_status, .out = out, .most = most
-	};
+	struct waited w = { .run = { .most = most, .cuts = true, .done = on_waited }, .loop = s->loop };
 	struct child_options merged = *options;
 
 	merged.merge = true;
-	if (spawn_start(s, &merged, &handlers, &w, &w.child, err) < 0)
+	if (capture_start(&w.run, s, &merged, limit_ms, err) < 0)
 		return -(int)err->kind;
-	timer_start(w.loop, &w.limit, limit_ms);
-	while (w.child)
+	while (w.run.child)
 		loop_run(w.loop);
-	timer_stop(w.loop, &w.limit);
-	return w.late;
+	buf_append(out, buf_str(&w.run.out));
+	buf_release(&w.run.out);
+	*ret_status = w.run.status;
+	return w.run.late;
 }

@@ -334,7 +334,7 @@ static void decide_item(struct mcp_config *c, struct mcp_item *item, const struc
 			     arena_printf(&c->arena, "only the servers of %s are used", c->managed_file));
 	else if (c->plugins_only && !managed && item->scope != MCP_SCOPE_PLUGIN)
 		set_standing(item, MCP_REFUSED, "managed settings allow servers of plugins only");
-	else if (item->scope == MCP_SCOPE_FLAG && settings_bool(spec->settings, "disableSideloadFlags", false))
+	else if (item->scope == MCP_SCOPE_FLAG && settings_bool(spec->settings, "disableSideloadFlags"))
 		set_standing(item, MCP_REFUSED, "managed settings do not allow servers of --mcp-config");
 	else if (!mcp_policy_allows(c->policy, item->server, &why))
 		set_standing(item, MCP_REFUSED, arena_str(&c->arena, buf_str(&why)).p);
@@ -363,7 +363,7 @@ static void decide_item(struct mcp_config *c, struct mcp_item *item, const struc
 	else if (item->wishes && spec->interactive)
 		set_standing(item, MCP_UNAPPROVED, "it wants more in the sandbox than was approved");
 	else if ((!enabled.found || changed) && !enabled.sealed &&
-		 !settings_bool(spec->settings, "enableAllProjectMcpServers", false) &&
+		 !settings_bool(spec->settings, "enableAllProjectMcpServers") &&
 		 (spec->interactive || !settings_trusted(spec->settings)))
 		set_standing(
 			item, MCP_UNAPPROVED,

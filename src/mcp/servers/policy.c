@@ -180,7 +180,7 @@ int mcp_policy_new(const struct settings *settings, struct buf *notes, struct mc
 	struct policy_reader allowed = {
 		.policy = p,
 		.rules = &p->allowed,
-		.managed_only = settings_bool(settings, "allowManagedMcpServersOnly", false),
+		.managed_only = settings_bool(settings, "allowManagedMcpServersOnly"),
 		.notes = notes,
 		.err = err,
 	};

@@ -46,7 +46,7 @@ static void helper_read_headers(struct remote *r)
 
 	arena_reset(&h->arena);
 	h->headers = NULL;
-	if (json_parse(&reader, h->out.p, h->out.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT)) {
+	if (json_parse(&reader, h->run.out.p, h->run.out.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT)) {
 		helper_fail(r, "its output is not a JSON object");
 		return;
 	}
@@ -63,35 +63,25 @@ static void helper_read_headers(struct remote *r)
 	h->headers = list;
 }
 
-static void on_helper_output(struct child *c, bool is_stderr, const char *p, size_t n)
+/* What it prints as errors is not shown: it may have secrets in it. */
+static void on_helper_done(struct capture *run)
 {
-	struct remote *r = child_data(c);
-
-	if (is_stderr)
-		return; /* may have secrets in it */
-	if (r->helper.out.n + n <= HELPER_BYTES) {
-		buf_add(&r->helper.out, p, n);
-		return;
-	}
-	helper_fail(r, "it printed more than %d KB", HELPER_BYTES >> 10);
-	child_kill(c, SIGKILL);
-}
-
-static void on_helper_exit(struct child *c, int status)
-{
-	struct remote *r = child_data(c);
+	struct remote *r = CONTAINER_OF(run, struct remote, helper.run);
 	struct remote_helper *h = &r->helper;
 
-	h->child = NULL;
-	timer_stop(r->core.t.env->loop, &h->timer);
-	spawner_kill_group(r->core.t.env->spawner, child_pid(c));
-	if (WIFSIGNALED(status))
-		helper_fail(r, "it was killed by signal %d", WTERMSIG(status));
-	else if (WEXITSTATUS(status))
-		helper_fail(r, "it exited with status %d", WEXITSTATUS(status));
-	else if (!h->failed)
+	spawner_kill_group(r->core.t.env->spawner, run->pid);
+	if (run->late)
+		helper_fail(r, "it did not end within %d s", HELPER_MS / 1000);
+	else if (run->flooded)
+		helper_fail(r, "it printed more than %d KB", HELPER_BYTES >> 10);
+	else if (WIFSIGNALED(run->status))
+		helper_fail(r, "it was killed by signal %d", WTERMSIG(run->status));
+	else if (WEXITSTATUS(run->status))
+		helper_fail(r, "it exited with status %d", WEXITSTATUS(run->status));
+	else
 		helper_read_headers(r);
-	buf_release(&h->out);
+	buf_release(&run->out);
+	buf_release(&run->errors);
 	if (h->failed)
 		remote_close(r, &h->err);
 	r->auth_round++;
@@ -100,18 +90,9 @@ static void on_helper_exit(struct child *c, int status)
 	remote_settle(r);
 }
 
-static void on_helper_timeout(struct timer *timer)
-{
-	struct remote *r = CONTAINER_OF(timer, struct remote, helper.timer);
-
-	helper_fail(r, "it did not end within %d s", HELPER_MS / 1000);
-	child_kill(r->helper.child, SIGKILL);
-}
-
 /* Runs it if the server has one that may run. */
 static int remote_helper_start(struct remote *r, struct err *err)
 {
-	static const struct child_handlers handlers = { on_helper_output, on_helper_exit };
 	const struct mcp_transport *t = &r->core.t;
 	struct remote_helper *h = &r->helper;
 	AUTO_ARENA struct arena arena = { 0 };
@@ -120,7 +101,7 @@ static int remote_helper_start(struct remote *r, struct err *err)
 	if (!t->server->headers_helper || !t->server->believed)
 		return 0;
 	h->failed = false;
-	h->timer.fire = on_helper_timeout;
+	h->run = (struct capture){ .most = HELPER_BYTES, .signal = SIGKILL, .done = on_helper_done };
 	const char *const *base = mcp_server_environment(t->env, t->server, &arena);
 	size_t n = str_count(base);
 	const char **env = arena_calloc(&arena, (n + 3) * sizeof *env);
@@ -132,9 +113,8 @@ static int remote_helper_start(struct remote *r, struct err *err)
 					 .cwd = t->env->cwd,
 					 .of = t->env->held ? mcp_server_origin(t->server) : CHILD_OF_US,
 					 .cage = t->env->cage };
-	if (spawn_start(t->env->spawner, &options, &handlers, r, &h->child, err) < 0)
+	if (capture_start(&h->run, t->env->spawner, &options, HELPER_MS, err) < 0)
 		return err_wrap(err, "headersHelper");
-	timer_start(t->env->loop, &h->timer, HELPER_MS);
 	return 0;
 }
 
@@ -211,7 +191,7 @@ bool remote_lets_go(struct remote *r, const struct exchange *x)
 {
 	if (x->is_last)
 		return true;
-	if (r->forgotten || r->helper.child || r->authorising || (r->opener && r->opener != x))
+	if (r->forgotten || r->helper.run.child || r->authorising || (r->opener && r->opener != x))
 		return false;
 	if (is_authorised_by_hand(r) || r->refresh_failed || !mcp_auth_stale(r->auth))
 		return true;
@@ -221,14 +201,14 @@ bool remote_lets_go(struct remote *r, const struct exchange *x)
 
 void remote_challenge(struct remote *r, const struct exchange *x)
 {
-	if (r->authorising || r->helper.child || x->auth_round != r->auth_round)
+	if (r->authorising || r->helper.run.child || x->auth_round != r->auth_round)
 		return; /* authorisation is running, or ended while x was running */
 	r->auth_error = (struct err){ 0 };
 	if (r->core.t.server->headers_helper && !r->core.t.server->believed)
 		mcp_core_log(&r->core, "headersHelper was not run: this folder is not trusted");
 	if (x->challenges == 1 && remote_helper_start(r, &r->auth_error) < 0)
 		return;
-	if (r->helper.child)
+	if (r->helper.run.child)
 		return;
 	if (is_authorised_by_hand(r))
 		err_set(&r->auth_error, ERR_DENIED,
@@ -252,8 +232,8 @@ void remote_close(struct remote *r, const struct err *err)
 {
 	if (!mcp_core_close(&r->core, err))
 		return;
-	if (r->helper.child)
-		child_kill(r->helper.child, SIGKILL);
+	if (r->helper.run.child)
+		child_kill(r->helper.run.child, SIGKILL);
 	for (struct exchange *x = r->exchanges; x; x = x->next)
 		if (!x->is_last)
 			exchange_drop(x);
@@ -262,7 +242,7 @@ void remote_close(struct remote *r, const struct err *err)
 
 void remote_settle(struct remote *r)
 {
-	if (r->core.closing && !r->exchanges && !r->helper.child)
+	if (r->core.closing && !r->exchanges && !r->helper.run.child)
 		mcp_core_over(&r->core);
 }
 
@@ -270,7 +250,6 @@ void remote_release(struct remote *r)
 {
 	mcp_auth_free(r->auth);
 	arena_release(&r->helper.arena);
-	buf_release(&r->helper.out);
 	buf_release(&r->session_id);
 	buf_release(&r->version);
 	free(r->url);

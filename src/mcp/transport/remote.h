@@ -2,6 +2,7 @@
  * remote.h - a remote server: common part of streamable HTTP and the older event stream. A remote owns its exchanges
  * (below), provides their headers, and handles authorisation, during which all exchanges wait. */
 #pragma once
+#include "lib/io/capture.h"
 #include "mcp/auth/auth.h"
 #include "mcp/transport/transport_int.h"
 #include "lib/io/sse.h"
@@ -10,9 +11,7 @@ struct exchange;
 
 /* headersHelper: the command that prints headers */
 struct remote_helper {
-	struct child *child; /* borrowed; NULL: does not run */
-	struct buf out;
-	struct timer timer;
+	struct capture run;
 	bool failed; /* see err */
 	struct err err;
 	struct arena arena;   /* of the headers */

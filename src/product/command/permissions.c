@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * permissions.c - `cadre permissions`: lists the rules, and tests a call against them. */
-#include "product/command/command.h"
-#include "defs/policy/permissions.h"
+#include "product/command/sandbox.h"
+#include "agents/profile/main_definition.h"
 #include "agents/profile/tool_choice.h"
+#include "core/store/store.h"
+#include "defs/policy/plugins.h"
+#include "lib/git/git_head.h"
 #include "guard/permission/rule_set.h"
 
 static command_fn permissions_list, permissions_test;
@@ -29,8 +32,9 @@ const struct cadre_command command_permissions = {
 			{ .name = NULL },
 		},
 	.options = (const struct cadre_option[]){ { .name = NULL } },
-	.settings = (const char *const[]){ "add-dir", "agents", "allowed-tools", "disallowed-tools", "permission-mode",
-					   "plugin-dir", "setting-sources", "settings", "trust-project", NULL },
+	.settings = (const char *const[]){ "add-dir", "agent", "agents", "allowed-tools", "disallowed-tools",
+					   "permission-mode", "plugin-dir", "setting-sources", "settings",
+					   "trust-project", NULL },
 };
 
 /* Warnings about rules, as rows and as JSON */
@@ -104,7 +108,14 @@ static int permissions_list(struct cadre_call *call)
 /* Test: the call. */
 
 struct permission_test {
+	struct services *services;
 	struct arena arena;
+	struct permission_setup setup; /* of the main agent */
+	struct permission child;
+	struct sandbox *sandbox;
+	bool memory_on;
+	bool chosen;               /* a definition chose the tools of who makes the call: */
+	struct tool_choice choice; /* those */
 	struct json_reader reader;
 	struct tool_use use;
 	struct tool other; /* one that is not built in */
@@ -171,40 +182,84 @@ static int read_short(struct permission_test *t, struct str text, struct err *er
 	return set_use(t, name, buf_str(&input), err);
 }
 
-/* The permission of an agent of this type. *ret_child need not be initialised. */
-static int derive_agent(struct services *sv, struct permission_test *t, const struct permission_setup *p,
-			const char *type, struct permission *ret_child, struct err *err)
+/* What the definition says, as tool_choice_birth(). main: the session runs as it. */
+static void take_definition(struct permission_test *t, const struct agent_definition *d, bool main,
+			    struct permission_birth *ret_birth)
 {
+	struct services *sv = t->services;
+	const struct permission_setup *p = &t->setup;
+	struct memory_dirs dirs = { p->spec.config_dir, services_project_dir(sv, &t->arena, p->spec.cwd), p->trusted };
+	bool believed = services_believe(sv, p->trusted, dirs.project_dir, &d->common);
+	bool memory = t->memory_on && agent_memory_allowed(d, believed);
 	struct tool_set pool = { 0 };
-	struct tool_choice choice;
-	struct catalog *registry;
 
-	if (services_agents(sv, &t->arena, &registry, err) < 0)
-		return -(int)err->kind;
-	const struct catalog_entry *e = agent_registry_find(registry, str_from(type));
-	if (!e) {
-		catalog_free(registry);
-		return err_set(err, ERR_NOT_FOUND, "no such agent: %s", type);
-	}
-	const struct agent_definition *d = e->definition;
-	bool trusted = d->source != SOURCE_PROJECT || p->trusted;
 	for (size_t i = 0; tool_table[i]; i++)
 		tool_set_add(&pool, tool_table[i]);
-	tool_choose(d, &(struct tool_choice_spec){ .pool = &pool }, &choice);
-	permission_derive(ret_child, &p->permission,
-			  &(struct permission_birth){
-				  .mode = d->permission_mode,
-				  .mode_invalid = d->permission_mode_invalid,
-				  .mode_may_widen = d->source != SOURCE_PLUGIN && trusted,
-				  .can_ask = true,
-				  .only = choice.only.list,
-				  .only_count = choice.only.count,
-				  .never = choice.never.list,
-				  .never_count = choice.never.count,
-			  });
-	tool_choice_release(&choice);
+	tool_choice_release(&t->choice);
+	tool_choose(d,
+		    &(struct tool_choice_spec){
+			    .pool = &pool, .background = d->background, .memory = memory, .main_thread = main },
+		    &t->choice);
 	tool_set_release(&pool);
-	catalog_free(registry);
+	t->chosen = true;
+	tool_choice_birth(&t->choice, d, believed, &dirs, memory, &t->arena, ret_birth);
+	ret_birth->only = t->choice.only.list; /* whom it may start, too: there is none below it */
+	ret_birth->only_count = t->choice.only.count;
+	if (!main || sv->options.mode_given)
+		return;
+	AUTO_BUF struct buf notes = { 0 };
+	definition_use_mode(d, believed, &t->setup.permission, &notes);
+	for (struct str rest = str_trim(buf_str(&notes)); rest.n;)
+		note_warning(&t->warnings, arena_str(&t->arena, str_cut(&rest, '\n')).p);
+}
+
+/* The session may run as an agent: by --agent, a setting or a plugin. */
+static int limit_main(struct permission_test *t, struct catalog *registry, struct err *err)
+{
+	struct services *sv = t->services;
+	struct permission_setup *p = &t->setup;
+	struct permission_birth birth = { 0 };
+	struct plugin_list *plugins = NULL;
+	struct agent_definition *d = NULL;
+	AUTO_BUF struct buf notes = { 0 };
+	const struct policy policy = { .settings = p->settings, .trusted = p->trusted, .options = sv->options };
+
+	int status = services_find_plugins(sv, p->settings, &plugins, err);
+	if (status == 0)
+		status = main_definition_find(sv, p->settings, registry, plugins, NULL, &notes, &d, err);
+	plugin_list_unref(plugins);
+	if (status < 0)
+		return status;
+	if (notes.n)
+		note_warning(&t->warnings, arena_str(&t->arena, str_trim(buf_str(&notes))).p);
+	t->memory_on = agent_memory_is_on(sv, &policy);
+	if (d)
+		take_definition(t, d, true, &birth);
+	if (!birth.memory_dir && t->memory_on)
+		birth.memory_dir = conversation_memory_dir(
+			&t->arena, p->settings, store_project_dir(&t->arena, p->spec.config_dir, p->spec.cwd));
+	permission_limit(&p->permission, &birth);
+	agent_unref(d);
+	return 0;
+}
+
+/* Another agent makes the call, in a copy of the repository if it has one. */
+static int derive_child(struct permission_test *t, struct catalog *registry, const char *type, struct err *err)
+{
+	const struct catalog_entry *e = agent_registry_find(registry, str_from(type));
+	struct tool_env *env = &t->setup.env;
+	struct permission_birth birth;
+
+	if (!e)
+		return err_set(err, ERR_NOT_FOUND, "no such agent: %s", type);
+	take_definition(t, e->definition, false, &birth);
+	birth.can_ask = t->setup.permission.can_ask;
+	birth.main_checkout = e->definition->isolation == ISOLATION_WORKTREE ? git_root(&t->arena, env->cwd) : NULL;
+	if (birth.main_checkout) {
+		birth.write_root = arena_printf(&t->arena, "%s/.claude/worktrees/agent", birth.main_checkout);
+		((const char **)env->dirs)[0] = env->cwd = env->root = birth.write_root;
+	}
+	permission_derive(&t->child, &t->setup.permission, &birth);
 	return 0;
 }
 
@@ -244,33 +299,64 @@ static void report_test_verdict(struct permission_test *t, const struct permissi
 	report->bad = v->decision == PERMISSION_DENY;
 }
 
-static int run_permission_test(struct services *sv, struct permission_test *t, const char *call, const char *agent,
-			       struct err *err)
+/* As the gate does it. A tool that the agent does not have cannot be called; those of servers are not known here. */
+static void decide(struct permission_test *t, struct permission *p, const char *agent, struct permission_verdict *ret)
 {
-	AUTO_PERMISSION_SETUP struct permission_setup p = { 0 };
-	struct permission child = { 0 };
+	const char *tool = t->use.tool->name;
+	bool lacks = t->use.tool == &t->other || (t->chosen && !tool_set_find(&t->choice.tools, str_from(tool)));
+
+	t->use.env = &t->setup.env;
+	t->use.where = sandbox_where(t->sandbox, t->use.tool, t->use.input);
+	if (t->use.flags & TOOL_CONFINED)
+		t->setup.permission.unenforced = sandbox_unenforced(t->sandbox, permission_mode(p));
+	permission_explain(p, t->use, PERMISSION_HINT_NONE, ret);
+	if (ret->decision == PERMISSION_DENY || !lacks || !strncmp(tool, "mcp__", 5))
+		return;
+	buf_clear(&ret->reason);
+	buf_addf(&ret->reason, "%s does not have the tool %s.", agent ? agent : "The main agent", tool);
+	ret->decision = PERMISSION_DENY;
+	ret->step = PERMISSION_STEP_LIMIT;
+	ret->rule = NULL;
+}
+
+static int run_permission_test(struct permission_test *t, const char *call, const char *agent, struct err *err)
+{
+	struct services *sv = t->services;
+	struct permission_setup *p = &t->setup;
 	struct permission_verdict v = { 0 };
+	struct catalog *registry = NULL;
 	struct str text = str_trim(str_from(call));
 
 	if ((str_starts(text, STR("{")) ? read_json(t, text, err) : read_short(t, text, err)) < 0 ||
-	    permission_setup_open(sv, &t->arena, &p, note_warning, &t->warnings, err) < 0)
+	    permission_setup_open(sv, &t->arena, p, note_warning, &t->warnings, err) < 0)
 		return -(int)err->kind;
-	if (agent && derive_agent(sv, t, &p, agent, &child, err) < 0)
-		return -(int)err->kind;
-	t->use.env = &p.env;
-	permission_explain(agent ? &child : &p.permission, t->use, PERMISSION_HINT_NONE, &v);
-	report_test_verdict(t, &v, agent);
+	t->sandbox = sandbox_of_setup(sv, p, &t->arena);
+	sandbox_use_policy(t->sandbox, sandbox_policy_new(p->settings, p->env.cwd, p->spec.config_dir));
+	int status = services_agents(sv, &t->arena, &registry, err);
+	if (status == 0)
+		status = limit_main(t, registry, err);
+	if (status == 0 && agent)
+		status = derive_child(t, registry, agent, err);
+	if (status == 0) {
+		decide(t, agent ? &t->child : &p->permission, agent, &v);
+		report_test_verdict(t, &v, agent);
+	}
 	permission_verdict_release(&v);
-	permission_release(&child);
-	return 0;
+	catalog_free(registry);
+	return status;
 }
 
 static int permissions_test(struct cadre_call *call)
 {
-	struct permission_test t = { .report = call->report,
-				     .warnings = { .report = call->report, .style = CADRE_NOTE } };
-	int status = run_permission_test(call->services, &t, call->operands[0], call->operands[1], call->err);
+	struct permission_test t = { .services = call->services,
+			   .report = call->report,
+			   .warnings = { .report = call->report, .style = CADRE_NOTE } };
+	int status = run_permission_test(&t, call->operands[0], call->operands[1], call->err);
 
+	permission_release(&t.child);
+	tool_choice_release(&t.choice);
+	sandbox_free(t.sandbox);
+	permission_setup_release(&t.setup);
 	json_reader_release(&t.reader);
 	buf_release(&t.warnings.json);
 	arena_release(&t.arena);

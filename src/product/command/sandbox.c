@@ -87,6 +87,15 @@ const char *sandbox_temp_dir(struct arena *a)
 			    id);
 }
 
+struct sandbox *sandbox_of_setup(struct services *sv, struct permission_setup *p, struct arena *a)
+{
+	p->env.loop = sv->loop;
+	p->env.spawner = sv->spawner;
+	p->env.permission = &p->permission;
+	p->env.envp = (const char *const *)environ;
+	return sandbox_new(&(struct sandbox_options){ sv->loop, p->spec.config_dir, sandbox_temp_dir(a), sv->spawner });
+}
+
 int sandbox_room_open(struct sandbox_room *r, struct cadre_call *call)
 {
 	struct services *sv = call->services;
@@ -95,12 +104,7 @@ int sandbox_room_open(struct sandbox_room *r, struct cadre_call *call)
 	if (permission_setup_open(sv, &r->arena, &r->permission, NULL, NULL, call->err) < 0)
 		return -(int)call->err->kind;
 	struct tool_env *env = &r->permission.env;
-	env->loop = sv->loop;
-	env->spawner = sv->spawner;
-	env->permission = &r->permission.permission;
-	env->envp = (const char *const *)environ;
-	r->sandbox = sandbox_new(&(struct sandbox_options){ sv->loop, r->permission.spec.config_dir,
-							    sandbox_temp_dir(&r->arena), sv->spawner });
+	r->sandbox = sandbox_of_setup(sv, &r->permission, &r->arena);
 	struct sandbox_policy *policy =
 		sandbox_policy_new(r->permission.settings, env->cwd, r->permission.spec.config_dir);
 	r->enabled = policy->enabled;

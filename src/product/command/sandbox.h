@@ -14,6 +14,8 @@ struct sandbox_room {
 	struct sandbox_held *held;
 	bool enabled; /* by the settings */
 };
+/* As of a session with this setup, whose env gets what commands are held by; sandbox_use_policy() follows. Returns owned. */
+struct sandbox *sandbox_of_setup(struct services *sv, struct permission_setup *p, struct arena *a);
 int sandbox_room_open(struct sandbox_room *r, struct cadre_call *call);
 void sandbox_room_close(struct sandbox_room *r);
 #define AUTO_ROOM CLEANUP(sandbox_room_close)

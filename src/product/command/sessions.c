@@ -472,7 +472,7 @@ static int sessions_prune(struct cadre_call *call)
 			(void)err_set(call->err, ERR_USAGE, "%s:%u: %s", bad->origin.file, bad->origin.line,
 				      bad->message);
 		int refused = bad ? -ERR_USAGE : settings_refusal(settings, call->err);
-		seconds = settings_i64(settings, "cleanupPeriodDays", 30) * DAY_S;
+		seconds = settings_i64(settings, "cleanupPeriodDays") * DAY_S;
 		settings_unref(settings);
 		if (refused < 0)
 			return refused;

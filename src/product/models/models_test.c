@@ -451,7 +451,7 @@ int models_test(struct cadre_call *call)
 
 	if (models_open(call) < 0)
 		return -(int)call->err->kind;
-	const char *setting = settings_cstr(sv->policy.settings, "model", &a, NULL);
+	const char *setting = settings_cstr(sv->policy.settings, "model", &a);
 	if (!name && model_default_at(&sv->endpoints.providers, setting, &name, call->err) < 0 && !all)
 		return -(int)call->err->kind;
 	if (!all)

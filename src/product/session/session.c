@@ -108,6 +108,7 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 	AUTO_ARENA struct arena a = { 0 };
 	struct services *sv = s->services;
 	struct agent_tree *t = &s->tree;
+	const struct json *checkpoints = settings_get(t->policy->settings, "fileCheckpointingEnabled", NULL);
 
 	s->project_dir = store_project_dir(&s->arena, sv->store.config_dir, t->main.cwd);
 	if (session_find(s, o, s->project_dir, err) < 0)
@@ -140,7 +141,7 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 	session_use_policy(s);
 	t->on_state = on_state; /* a log may begin later */
 	if (t->session_dir && (env_is_on(services_variable(sv, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING")) ||
-			       settings_bool(t->policy->settings, "fileCheckpointingEnabled", sv->options.interactive)))
+			       (checkpoints ? json_bool(checkpoints) : sv->options.interactive)))
 		t->checkpoint = checkpoint_new(&sv->store, checkpoint_dir(&s->arena, t->config_dir, s->id));
 	session_find_style(s);
 	session_open_servers(s);
@@ -172,7 +173,8 @@ static int open_session(struct cadre_session *s, struct err *err)
 	if (s->tree.no_shell) /* before the servers start */
 		return err_set(err, ERR_USAGE, "%s", s->tree.no_shell);
 	const char *stored = a->load ? a->load->agent : NULL;
-	if (main_definition_find(sv, s->tree.policy, stored, &a->notes, &d, err) < 0)
+	if (main_definition_find(sv, s->tree.policy->settings, sv->registry, sv->plugins, stored, &a->notes, &d, err) <
+	    0)
 		return -(int)err->kind;
 	a->definition = d;
 	if (d)

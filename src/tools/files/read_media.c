@@ -209,17 +209,17 @@ static void on_page(struct pdf_program *p, enum pdf_end end)
 	struct pdf_job *job = CONTAINER_OF(p, struct pdf_job, program);
 	char words[64];
 
-	if (end == PDF_DONE && image_type_of(buf_str(&p->out)) != IMAGE_JPEG)
+	if (end == PDF_DONE && image_type_of(buf_str(&p->run.out)) != IMAGE_JPEG)
 		end = PDF_FAILED;
 	if (end != PDF_DONE) {
-		struct str why = str_trim(buf_str(&p->errors));
+		struct str why = str_trim(buf_str(&p->run.errors));
 		pdf_fail(job, "page %u cannot be drawn: " STR_FMT, job->page, (int)MIN(why.n, (size_t)120), why.p);
 		return;
 	}
 	snprintf(words, sizeof words, "[image, image/jpeg, page %u]", job->page);
 	read_blocks_textf(&job->media.blocks, "Page %u of %u:", job->page, job->page_count);
-	read_blocks_media(&job->media.blocks, "image", "image/jpeg", buf_str(&p->out), words);
-	job->drawn_bytes += p->out.n;
+	read_blocks_media(&job->media.blocks, "image", "image/jpeg", buf_str(&p->run.out), words);
+	job->drawn_bytes += p->run.out.n;
 	job->page++;
 	if (job->page > job->wanted.last || job->drawn_bytes > PAGES_LIMIT)
 		pdf_finish_pages(job);
@@ -242,10 +242,10 @@ static void pdf_draw_page(struct pdf_job *job)
 static void on_info(struct pdf_program *p, enum pdf_end end)
 {
 	struct pdf_job *job = CONTAINER_OF(p, struct pdf_job, program);
-	struct str why = str_trim(buf_str(&p->errors));
+	struct str why = str_trim(buf_str(&p->run.errors));
 	bool has_pages = job->media.args.pages.p;
 
-	job->page_count = end == PDF_DONE ? pdf_info_pages(buf_str(&p->out)) : 0;
+	job->page_count = end == PDF_DONE ? pdf_info_pages(buf_str(&p->run.out)) : 0;
 	if (end == PDF_MISSING) {
 		tool_job_start(&job->media.job, job->media.job.call);
 	} else if (end != PDF_DONE) {

@@ -68,45 +68,16 @@ enum { MOST_WORDS = 16, ERRORS_LIMIT = 4096, NOT_FOUND = 127 };
 
 static const char *const limited[] = { "/bin/sh", "-c", "ulimit -v 1572864; exec \"$0\" \"$@\"" }; /* 1.5 GB */
 
-static void program_kill(struct pdf_program *p)
+static void on_program_done(struct capture *run)
 {
-	if (p->child)
-		child_kill(p->child, SIGKILL);
-}
-
-static void on_time(struct timer *timer)
-{
-	struct pdf_program *p = CONTAINER_OF(timer, struct pdf_program, timer);
-
-	p->late = true;
-	program_kill(p);
-}
-
-static void on_output(struct child *c, bool is_stderr, const char *bytes, size_t n)
-{
-	struct pdf_program *p = child_data(c);
-
-	if (is_stderr) {
-		buf_add(&p->errors, bytes, MIN(n, ERRORS_LIMIT - p->errors.n));
-	} else if (p->out.n + n <= p->limit_bytes) {
-		buf_add(&p->out, bytes, n);
-	} else if (!p->flooded) {
-		p->flooded = true;
-		program_kill(p);
-	}
-}
-
-static void on_exit_(struct child *c, int status)
-{
-	struct pdf_program *p = child_data(c);
-	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	struct pdf_program *p = CONTAINER_OF(run, struct pdf_program, run);
+	int code = WIFEXITED(run->status) ? WEXITSTATUS(run->status) : -1;
 	enum pdf_end end = code == 0 ? PDF_DONE : code == NOT_FOUND ? PDF_MISSING : PDF_FAILED;
 
-	p->child = NULL;
-	timer_stop(p->env->loop, &p->timer);
-	if (p->late || p->flooded) {
-		buf_clear(&p->errors);
-		buf_addstr(&p->errors, p->late ? "it took too long" : "the result is too large");
+	run->errors.n = MIN(run->errors.n, ERRORS_LIMIT);
+	if (run->late || run->flooded) {
+		buf_clear(&run->errors);
+		buf_addstr(&run->errors, run->late ? "it took too long" : "the result is too large");
 		end = PDF_FAILED;
 	}
 	p->done(p, p->cancelled ? PDF_CANCELLED : end);
@@ -121,7 +92,6 @@ static void on_not_started(struct kick *kick)
 
 void pdf_program_start(struct pdf_program *p, const char *const *words, size_t limit_bytes, uint64_t limit_ms)
 {
-	static const struct child_handlers handlers = { on_output, on_exit_ };
 	const char *argv[COUNT_OF(limited) + MOST_WORDS] = { limited[0], limited[1], limited[2] };
 	struct err err = { 0 };
 
@@ -136,22 +106,19 @@ void pdf_program_start(struct pdf_program *p, const char *const *words, size_t l
 		.cage = p->env->sandbox,
 	};
 	(void)lseek(p->file, 0, SEEK_SET);
-	buf_clear(&p->out);
-	buf_clear(&p->errors);
-	p->limit_bytes = limit_bytes;
-	p->late = p->flooded = false;
-	p->timer.fire = on_time;
+	p->run.most = limit_bytes;
+	p->run.signal = SIGKILL;
+	p->run.done = on_program_done;
 	p->kick.step = on_not_started;
-	if (spawn_start(p->env->spawner, &options, &handlers, p, &p->child, &err) < 0) {
-		buf_addstr(&p->errors, err.text);
+	if (capture_start(&p->run, p->env->spawner, &options, limit_ms, &err) < 0) {
+		buf_addstr(&p->run.errors, err.text);
 		loop_kick(p->env->loop, &p->kick);
-		return;
 	}
-	timer_start(p->env->loop, &p->timer, limit_ms);
 }
 
 void pdf_program_cancel(struct pdf_program *p)
 {
 	p->cancelled = true;
-	program_kill(p);
+	if (p->run.child)
+		child_kill(p->run.child, SIGKILL);
 }

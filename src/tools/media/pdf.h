@@ -3,7 +3,7 @@
 #pragma once
 #include "core/tool/tool.h"
 #include "lib/base/str.h"
-#include "lib/io/spawn.h"
+#include "lib/io/capture.h"
 
 struct pdf_pages {
 	uint32_t first, last; /* from 1 */
@@ -26,9 +26,9 @@ size_t pdf_least_pages(struct str bytes);
  * output are limited, and it dies with the call. */
 
 enum pdf_end {
-	PDF_DONE,      /* out is what it printed */
+	PDF_DONE,      /* run.out is what it printed */
 	PDF_MISSING,   /* it is not installed */
-	PDF_FAILED,    /* errors says why */
+	PDF_FAILED,    /* run.errors says why */
 	PDF_CANCELLED, /* by pdf_program_cancel() */
 };
 
@@ -36,11 +36,8 @@ enum pdf_end {
 struct pdf_program {
 	struct tool_env *env; /* borrowed */
 	int file;             /* what it reads: its standard input. Owned */
-	struct child *child;  /* NULL: it does not run */
-	struct timer timer;
-	size_t limit_bytes;
-	struct buf out, errors;
-	bool cancelled, late, flooded;
+	struct capture run;
+	bool cancelled;
 	void (*done)(struct pdf_program *p, enum pdf_end end); /* once for each start, never from inside it */
 	struct kick kick;                                      /* of a start that failed */
 };
@@ -53,6 +50,6 @@ static inline void pdf_program_release(struct pdf_program *p)
 	if (p->file >= 0)
 		close(p->file);
 	p->file = -1;
-	buf_release(&p->out);
-	buf_release(&p->errors);
+	buf_release(&p->run.out);
+	buf_release(&p->run.errors);
 }

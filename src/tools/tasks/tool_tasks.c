@@ -282,7 +282,7 @@ static int check_rules(struct update *u, struct agent *a, struct err *err)
 	if (begins && open.n)
 		return err_set(err, ERR_USAGE, "blocked: task #%u waits for %s", u->item->id, open.p);
 	bool claims = !lead && !mine && ((wish && wish[0]) || (begins && !owner));
-	bool one_task = settings_bool(a->tree->policy->settings, "teams.oneTask", false);
+	bool one_task = settings_bool(a->tree->policy->settings, "teams.oneTask");
 	if (claims && one_task) {
 		unsigned id = u->item->id;
 		todo_read_all(&u->list);

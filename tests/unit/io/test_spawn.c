@@ -6,6 +6,7 @@
 #include <linux/landlock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include "lib/io/capture.h"
 #include "test_io.h"
 
 TEST(both_streams_arrive_before_the_exit_and_the_status_is_waitpids)
@@ -360,6 +361,51 @@ TEST(the_mark_of_an_outer_spawner_stays_in_front)
 	stage_release(&st);
 }
 
+static void on_captured(struct capture *c)
+{
+	c->most++; /* done came */
+}
+
+TEST(a_captured_program_is_held_to_its_time_and_its_output)
+{
+	static const struct {
+		const char *command, *out, *errors;
+		bool cuts, late, flooded;
+		uint64_t limit_ms;
+		int signal;
+	} rows[] = {
+		{ "printf abc; echo x >&2", "abc", "x\n", .limit_ms = 60000 },
+		{ "printf abcdef", "abcde", "", .limit_ms = 60000, .cuts = true },
+		{ "while :; do printf abcdef; done", "abcde", "", .limit_ms = 60000, .flooded = true,
+		  .signal = SIGTERM },
+		{ "exec sleep 1000", "", "", .limit_ms = 1, .late = true, .signal = SIGTERM },
+		{ "printf ab", "ab", "", .limit_ms = 60000 },
+	};
+	struct capture c = { .done = on_captured };
+	struct stage st;
+	stage_init(&st, 0);
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) { /* by the same struct: nothing of the run before is left */
+		const char *argv[] = { "sh", "-c", rows[i].command, NULL };
+		c.most = 5;
+		c.cuts = rows[i].cuts;
+		CHECK_INT(
+			capture_start(&c, st.spawner, &(struct child_options){ .argv = argv }, rows[i].limit_ms, NULL),
+			0);
+		loop_run(st.loop);
+
+		CHECK_INT(c.most, 6);
+		CHECK(!c.child);
+		CHECK_STR(buf_str(&c.out), rows[i].out);
+		CHECK_STR(buf_str(&c.errors), rows[i].errors);
+		CHECK(c.late == rows[i].late && c.flooded == rows[i].flooded);
+		CHECK_INT(WIFSIGNALED(c.status) ? WTERMSIG(c.status) : 0, rows[i].signal);
+	}
+	buf_release(&c.out);
+	buf_release(&c.errors);
+	stage_release(&st);
+}
+
 int test_spawn(void)
 {
 	return RUN_TESTS(
@@ -372,5 +418,6 @@ int test_spawn(void)
 		T(members_that_ignore_sigterm_die_with_a_leader_that_does_not),
 		T(without_pidfds_exits_are_seen_through_sigchld), T(two_hundred_children_at_once_all_end_once),
 		T(running_out_of_descriptors_is_an_error_and_loses_none), T(a_landlock_ruleset_holds_in_the_child),
-		T(the_mark_of_an_outer_spawner_stays_in_front));
+		T(the_mark_of_an_outer_spawner_stays_in_front),
+		T(a_captured_program_is_held_to_its_time_and_its_output));
 }

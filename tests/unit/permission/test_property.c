@@ -162,7 +162,6 @@ static void run_case(struct dice *d, const struct box *b, struct tool_use *const
 
 	line[0].mode = (enum permission_mode)roll(d, PERMISSION_MODE_COUNT);
 	line[0].can_ask = roll(d, 2) == 0;
-	line[0].bypass_available = roll(d, 2) == 0;
 	for (size_t i = 1; i < depth; i++) {
 		struct permission_birth birth;
 		random_birth(d, &birth);

@@ -708,9 +708,43 @@ TEST(an_agent_without_a_type_is_a_fork_if_the_settings_say_so)
 	CHECK_CSTR(types.p, "general-purpose fork ");
 }
 
+struct asked {
+	struct stage stage;
+	unsigned count;
+};
+
+static void refuse_question(const struct cadre_event *e, void *data)
+{
+	struct asked *a = data;
+
+	if (cadre_event_kind(e) != CADRE_PERMISSION_ASKED)
+		return;
+	a->count++;
+	CHECK_INT(cadre_answer(a->stage.session, cadre_event_id(e), 0, CADRE_ONCE, NULL, NULL, 0), CADRE_OK);
+}
+
+TEST(a_rule_about_forks_is_about_an_agent_without_a_type_where_that_is_a_fork)
+{
+	static const char *const settings[] = {
+		"{\"permissions\": {\"ask\": [\"Agent(fork)\"]}}",
+		"{\"permissions\": {\"ask\": [\"Agent(fork)\"]}, \"subagents\": {\"fork\": true}}",
+	};
+
+	for (unsigned i = 0; i < COUNT_OF(settings); i++) {
+		struct asked a = { 0 };
+		stage_open(&a.stage, FIRST "Agent {\"description\": \"Look\", \"prompt\": \"Look\"}\nrule\n  text ok\n",
+			   settings[i], refuse_question, &a);
+		CHECK_INT(stage_prompt(&a.stage, "work"), CADRE_OK);
+		cadre_run(a.stage.c);
+		CHECK_INT(a.count, i);
+		stage_close(&a.stage);
+	}
+}
+
 int test_host(void)
 {
-	return RUN_TESTS(T(an_agent_without_a_type_is_a_fork_if_the_settings_say_so),
+	return RUN_TESTS(T(a_rule_about_forks_is_about_an_agent_without_a_type_where_that_is_a_fork),
+			 T(an_agent_without_a_type_is_a_fork_if_the_settings_say_so),
 			 T(managed_settings_bring_instructions_of_their_own),
 			 T(a_prompt_at_the_end_of_a_turn_takes_the_waiting_notification_along),
 			 T(a_host_prompts_or_closes_when_a_session_gives_up_on_its_agents),

@@ -247,7 +247,7 @@ TEST(the_origin_is_that_of_the_value_in_force)
 	stage_release(&s);
 }
 
-TEST(typed_questions_give_the_fallback_for_what_is_not_said)
+TEST(typed_questions_give_the_default_of_the_key_for_what_is_not_said)
 {
 	struct stage s;
 	stage_init(&s);
@@ -256,13 +256,13 @@ TEST(typed_questions_give_the_fallback_for_what_is_not_said)
 
 	stage_load(&s);
 
-	CHECK_INT(settings_i64(s.settings, "subagents.maxDepth", 3), 5);
-	CHECK_INT(settings_i64(s.settings, "subagents.maxAlive", 1000), 1000);
-	CHECK(settings_bool(s.settings, "subagents.fork", false));
-	CHECK(settings_bool(s.settings, "respectGitignore", true));
-	CHECK(settings_double(s.settings, "subagents.maxBudgetUsd", 0) == 2.5);
-	CHECK_CSTR(settings_cstr(s.settings, "subagents.defaultModel", &s.arena, "inherit"), "ab");
-	CHECK_CSTR(settings_cstr(s.settings, "model", &s.arena, "sonnet"), "sonnet");
+	CHECK_INT(settings_i64(s.settings, "subagents.maxDepth"), 5);
+	CHECK_INT(settings_i64(s.settings, "subagents.maxAlive"), 1000);
+	CHECK(settings_bool(s.settings, "subagents.fork"));
+	CHECK(settings_bool(s.settings, "respectGitignore"));
+	CHECK(settings_double(s.settings, "subagents.maxBudgetUsd") == 2.5);
+	CHECK_CSTR(settings_cstr(s.settings, "subagents.defaultModel", &s.arena), "ab");
+	CHECK(!settings_cstr(s.settings, "model", &s.arena));
 	stage_release(&s);
 }
 
@@ -650,7 +650,7 @@ int test_layers(void)
 			 T(a_linked_worktree_has_the_local_settings_of_the_main_checkout),
 			 T(in_the_home_directory_the_users_file_is_not_the_projects),
 			 T(layers_are_merged_as_their_keys_say), T(the_origin_is_that_of_the_value_in_force),
-			 T(typed_questions_give_the_fallback_for_what_is_not_said),
+			 T(typed_questions_give_the_default_of_the_key_for_what_is_not_said),
 			 T(every_element_has_its_layer_and_place), T(an_explanation_names_the_part_of_every_file),
 			 T(what_restricts_and_cannot_be_read_is_refused_with_line_and_column),
 			 T(what_only_adds_and_does_not_fit_is_left_out_with_line_and_column),
