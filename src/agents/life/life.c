@@ -185,15 +185,16 @@ static void add_directory(struct directories *d, const char *dir)
 	d->list = more;
 }
 
-/* A directory that does not exist grants nothing. */
+/* A directory that does not exist grants nothing: whoever may make it could make it a link. */
 static void add_from_settings(void *data, const struct settings_item *item)
 {
 	struct directories *d = data;
 	struct arena *arena = &d->agent->arena;
 	const char *text = json_cstr(item->value, arena);
+	const char *dir = text ? path_absolute(arena, d->agent->cwd, str_from(text)) : NULL;
 
-	if (text)
-		add_directory(d, path_absolute(arena, d->agent->cwd, str_from(text)));
+	if (dir && file_is_dir(dir))
+		add_directory(d, dir);
 }
 
 /* A fork of a session has copies: it may outlive the session. */
