@@ -189,6 +189,20 @@ def a_place_of_plans_that_becomes_a_link_leads_nowhere(lab):
             assert pathlib.Path(plan).read_text() == last.get("plan", "written") and "approved the plan" in done.results[2], done.results
 
 
+def a_place_that_settings_name_and_a_command_makes_a_link_is_not_opened(lab):
+    """It was not there at the start. A command of the sandbox can make it, and the next call must not be let through it."""
+    build = lab.work + "/build"
+    for settings in ({"permissions": {"additionalDirectories": ["build"]}}, {"sandbox": {"filesystem": {"allowWrite": [build]}}},
+                     {"permissions": {"allow": ["Edit(/%s/**)" % build]}}):
+        write(lab.home + "/out/secret", "the-secret")
+        box = {"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True, **settings.pop("sandbox", {})}, **settings}
+        done = play(lab, call("Bash", command="ln -s %s/out build && echo made" % lab.home), call("Read", file_path=build + "/secret"),
+                    call("Write", file_path=build + "/tool", content="x"), call("Bash", command="touch build/command"), args=(*ACCEPTS, "--settings", json.dumps(box)))
+        assert "made" in done.results[0] and "the-secret" not in done.results[1], (settings, done.results)
+        assert os.listdir(lab.home + "/out") == ["secret"], (settings, done.results)
+        os.unlink(build)
+
+
 def a_working_directory_below_the_configuration_can_be_written(lab):
     env = {"CLAUDE_CONFIG_DIR": os.path.dirname(lab.work)}
     done = play(lab, call("Write", file_path=lab.work + "/a.txt", content="x"), call("Bash", command="touch b.txt"), args=ACCEPTS, env=env)
@@ -197,5 +211,5 @@ def a_working_directory_below_the_configuration_can_be_written(lab):
 
 if __name__ == "__main__":
     main(output_of_tasks_is_no_way_to_other_files, a_temporary_directory_that_another_user_made_is_not_used,
-         a_place_of_plans_that_becomes_a_link_leads_nowhere, a_working_directory_below_the_configuration_can_be_written, a_directory_that_is_named_shows_no_names_from_elsewhere, no_tool_reaches_what_a_swapped_link_leads_to,
+         a_place_of_plans_that_becomes_a_link_leads_nowhere, a_place_that_settings_name_and_a_command_makes_a_link_is_not_opened, a_working_directory_below_the_configuration_can_be_written, a_directory_that_is_named_shows_no_names_from_elsewhere, no_tool_reaches_what_a_swapped_link_leads_to,
          the_configuration_is_protected_whatever_its_directory_is_called)

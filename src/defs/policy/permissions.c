@@ -164,8 +164,11 @@ int policy_directories(const struct options *o, const struct settings *s, struct
 		if (!file_is_dir(dirs[n]))
 			return err_set(err, ERR_USAGE, "--add-dir %s: not a directory", o->add_dirs[i]);
 	}
-	for (; more && *more; more++)
-		dirs[n++] = path_absolute(a, cwd, str_from(*more));
+	for (; more && *more; more++) {
+		dirs[n] = path_absolute(a, cwd, str_from(*more));
+		n += file_is_dir(dirs[n]);
+	}
+	dirs[n] = NULL;
 	*ret_dirs = dirs;
 	return 0;
 }

@@ -375,6 +375,15 @@ static void add_all_places(struct profile *p, struct arena *a)
 		closedir(root);
 }
 
+/* A place that settings or a rule name. No link was in it when they were read: who could write there may have put one. */
+static void add_named(struct profile *p, struct arena *a, const char *path)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(path, real) || !strcmp(real, path))
+		paths_add(&p->writes, a, path);
+}
+
 /* What rules let the agent edit without a question, by a path or a directory with all in it. A rule about all files adds nothing. */
 static void add_edit_rules(struct profile *p, struct arena *a, const struct profile_facts *f)
 {
@@ -390,7 +399,7 @@ static void add_edit_rules(struct profile *p, struct arena *a, const struct prof
 				a, "/", str_from(arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(rest))));
 			bool too_wide = !path[1] || (f->home && path_is_inside(f->home, path));
 			if (!too_wide && file_exists(path))
-				paths_add(&p->writes, a, path);
+				add_named(p, a, path);
 		}
 	}
 }
@@ -551,10 +560,11 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 		}
 		rc = add_roots(p, a, f, err);
 		p->network = f->hold == HOLD_INSIDE;
-		if (rc == 0 && f->hold == HOLD_INSIDE)
-			paths_add_all(&p->writes, a, f->policy->allow_write);
-		if (rc == 0 && f->hold == HOLD_INSIDE)
+		if (rc == 0 && f->hold == HOLD_INSIDE) {
+			for (const char *const *w = f->policy->allow_write; w && *w; w++)
+				add_named(p, a, *w);
 			add_edit_rules(p, a, f);
+		}
 		if (rc == 0 && f->hold == HOLD_INSIDE &&
 		    f->env->write_dirs) { /* an agent in a worktree commits there */
 			paths_add_all(&p->writes, a, f->env->write_dirs);
