@@ -56,6 +56,7 @@ import threading
 import time
 import traceback
 
+import folders  # noqa: F401
 from processes import Younger
 from scenario_lines import (SHOWN, SHOWN_LINES, difference, event_line, frame_faults, lines_of, look_up, matches, pattern,
                             request_line, transcript_line)

@@ -32,6 +32,7 @@ import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "tests"))
+import folders  # noqa: E402,F401
 from processes import Younger  # noqa: E402
 BUILD = ROOT / os.environ.get("TEST_BUILD", "build-test")
 CADRE = str(BUILD / "cadre")

@@ -394,8 +394,8 @@ static void agent_birth(struct agent *a, struct arena *arena, struct permission_
 
 	*ret_birth = (struct permission_birth){ 0 };
 	if (d)
-		tool_choice_birth(&a->choice, d, agent_tree_trusts_definition(a->tree, &d->common), &places, memory, arena,
-				  ret_birth);
+		tool_choice_birth(&a->choice, d, agent_tree_trusts_definition(a->tree, &d->common), &places, memory,
+				  arena, ret_birth);
 }
 
 /* Of the main agent: what its definition says with specifiers, and its memory, come to the rules of the session. */

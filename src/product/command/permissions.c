@@ -349,8 +349,8 @@ static int run_permission_test(struct permission_test *t, const char *call, cons
 static int permissions_test(struct cadre_call *call)
 {
 	struct permission_test t = { .services = call->services,
-			   .report = call->report,
-			   .warnings = { .report = call->report, .style = CADRE_NOTE } };
+				     .report = call->report,
+				     .warnings = { .report = call->report, .style = CADRE_NOTE } };
 	int status = run_permission_test(&t, call->operands[0], call->operands[1], call->err);
 
 	permission_release(&t.child);
