@@ -200,6 +200,16 @@ static size_t rows_up_in_xterm_js(const struct region *r, unsigned columns)
 	return at;
 }
 
+bool region_is_wrapped(const struct region *r, unsigned columns, unsigned column)
+{
+	unsigned caret = 0;
+
+	if (!columns || !r->shown_count)
+		return true;
+	breaks_before(r, r->at_row, r->at_column, columns, &caret);
+	return column == caret % columns || (caret + 1 >= columns && column + 1 >= columns);
+}
+
 void region_resize(struct region *r, unsigned columns, unsigned rows, unsigned column, struct buf *out)
 {
 	bool known = column != REGION_COLUMN_UNKNOWN && columns && r->shown_count && r->at_column >= columns;

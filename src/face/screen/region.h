@@ -29,6 +29,8 @@ void region_draw(struct region *r, struct styled *rows, size_t count, size_t row
 void region_keep(struct region *r, struct buf *out);
 /* Appends what takes the region off the terminal. */
 void region_erase(struct region *r, struct buf *out);
+/* Does that answer of the terminal, where its cursor is, fit rows that it has wrapped for so many columns? */
+bool region_is_wrapped(const struct region *r, unsigned columns, unsigned column);
 /* The window has another size and the terminal may have wrapped the rows: takes them off. column: where the terminal says that its
  * cursor is now, from 0 on. Where that fits no terminal that we know, the fewest rows are taken off. */
 enum { REGION_COLUMN_UNKNOWN = 0xffff };

@@ -15,7 +15,7 @@
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
 
-enum { ANSWER_MS = 100, LEAST_COLUMNS = 20, FILE_BYTES = 64 << 10 };
+enum { ANSWER_MS = 100, ANSWER_TMUX_MS = 1000, MOST_SETTLINGS = 4, LEAST_COLUMNS = 20, FILE_BYTES = 64 << 10 };
 
 #define FILE_NAME "cadre/terminals.json"
 
@@ -108,13 +108,28 @@ void probe_resize(struct tui *t)
 	unsigned columns, rows;
 
 	term_size(&columns, &rows);
-	if (t->page || !t->region.shown_count || t->region.at_column < columns) {
+	if (t->page || !t->region.shown_count || (t->region.at_column < columns && !t->region.rewraps_caret)) {
 		tui_resize(t, REGION_COLUMN_UNKNOWN);
 		return;
 	}
 	t->resizing = true;
 	cadre_write(t->out, "\033[6n", 4);
-	tui_set_timer(t, TIMER_ANSWER, ANSWER_MS);
+	tui_set_timer(t, TIMER_ANSWER, t->region.rewraps_caret ? ANSWER_TMUX_MS : ANSWER_MS);
+}
+
+/* tmux may have a size already that it tells later: its rows are not those of the size that we know. */
+static void on_cursor(struct tui *t, unsigned column)
+{
+	unsigned columns, rows;
+
+	term_size(&columns, &rows);
+	if (t->region.rewraps_caret && t->settlings < MOST_SETTLINGS &&
+	    !region_is_wrapped(&t->region, columns, column)) {
+		t->settlings++;
+		tui_await_size(t);
+	} else {
+		tui_resize(t, column);
+	}
 }
 
 void probe_late(struct tui *t)
@@ -137,6 +152,6 @@ void probe_key(struct tui *t, const struct key *key)
 			tui_changed(t);
 		}
 	} else if (t->resizing) {
-		tui_resize(t, key->column ? key->column - 1 : 0);
+		on_cursor(t, key->column ? key->column - 1 : 0);
 	}
 }

@@ -93,6 +93,7 @@ struct tui {
 	struct map mentions; /* agent-NAME or SERVER:URI behind an @ -> what it is; owned texts */
 	bool unfocused;      /* known during a turn only */
 	bool resizing;       /* the window has changed: no frame is drawn until the region was taken off */
+	unsigned settlings;  /* how often tmux had another size by then than it had told */
 	unsigned probes, probe_column,
 		answers[3]; /* questions about widths that are not answered yet, and the answers */
 
@@ -167,6 +168,7 @@ struct str tui_setting(struct tui *t, const char *path);             /* its valu
 void tui_read_settings(struct tui *t);                               /* those that decide how it looks */
 void tui_suspend(struct tui *t);                                     /* Ctrl-Z */
 void tui_interrupt(struct tui *t);
+void tui_await_size(struct tui *t);              /* no frame is drawn until the size has settled */
 void tui_resize(struct tui *t, unsigned column); /* column: see region_resize() */
 void tui_leave_one_row(struct tui *t);           /* of the region: a view opens */
 

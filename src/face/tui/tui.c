@@ -72,10 +72,10 @@ void tui_note(struct tui *t, const char *text)
 	tui_changed(t);
 }
 
-/* No frame is drawn until the size has settled. */
-static void await_size(struct tui *t)
+void tui_await_size(struct tui *t)
 {
 	t->resizing = true;
+	t->due[TIMER_ANSWER] = 0;
 	tui_set_timer(t, TIMER_RESIZE, t->region.rewraps_caret ? RESIZE_TMUX_MS : RESIZE_MS);
 }
 
@@ -90,7 +90,7 @@ void tui_draw(struct tui *t)
 		return;
 	term_size(&columns, &rows);
 	if (MAX(columns, 2u) != t->region.columns || MAX(rows, 2u) != t->region.rows) { /* its signal is on the way */
-		await_size(t);
+		tui_await_size(t);
 		return;
 	}
 	if (t->lines) {
@@ -154,6 +154,7 @@ void tui_resize(struct tui *t, unsigned column)
 	unsigned columns, rows;
 
 	t->resizing = false;
+	t->settlings = 0;
 	t->due[TIMER_ANSWER] = 0;
 	term_size(&columns, &rows);
 	if (t->page && !t->lines) { /* what is below the view is one short row */
@@ -402,7 +403,7 @@ static void on_signal(struct cadre *c, int signal, void *data)
 
 	switch (signal) {
 	case SIGWINCH:
-		await_size(t);
+		tui_await_size(t);
 		break;
 	case SIGTSTP:
 		tui_suspend(t);
