@@ -9,10 +9,10 @@
 #include "lib/io/file_at.h"
 #include "lib/json/json_write.h"
 #include "guard/permission/permission.h"
-#include "guard/permission/resolved_path.h"
 #include "agents/agent/skill_use.h"
 #include "mcp/client/pool.h"
 #include "agents/subagent/subagent.h"
+#include "tools/files/text_file.h"
 #include "tools/search/walk.h"
 
 enum { MOST_NAMES = 1000, MOST_BYTES = 400 * 1024, MOST_FILES = 10000, FILES_MS = 100 };
@@ -22,16 +22,14 @@ enum { MOST_NAMES = 1000, MOST_BYTES = 400 * 1024, MOST_FILES = 10000, FILES_MS 
 struct mention {
 	struct mentions *all;
 	char *path;             /* absolute; SERVER:URI; of an agent its name; owned */
-	char *target;           /* of a directory: where it leads; owned */
-	struct tool_call *call; /* NULL: a directory or an agent */
-	struct buf text;        /* of a directory: its names; of an agent: what the user wants */
-	bool is_agent;
+	struct tool_call *call; /* NULL: an agent */
 	bool done;
 };
 
 struct mentions {
 	struct cadre_session *session;
 	struct kick kick;
+	struct tool lister; /* Read for a directory */
 	struct mention list[MOST_MENTIONS];
 	size_t count;
 };
@@ -78,55 +76,49 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void list_directory(struct mention *one)
+static void list_directory(struct tool_call *call)
 {
-	struct hidden_files *hidden = hidden_files_find_at(&one->all->session->tree.main.env, one->path, one->target);
 	AUTO_ARENA struct arena a = { 0 };
-	char *names[MOST_NAMES];
+	char *names[MOST_NAMES], *path;
+	const char *target;
 	size_t count = 0;
-	AUTO_DIR DIR *dir = hidden_files_has(hidden, one->path) ? NULL : dir_open_unlinked(one->target);
 
-	for (struct dirent *e; count < MOST_NAMES && (e = dir_next(dir));) {
-		if (hidden_files_has(hidden, path_join(&a, one->path, e->d_name)))
-			continue;
-		names[count++] = arena_printf(&a, "%s%s", e->d_name, e->d_type == DT_DIR ? "/" : "");
-	}
+	if (!file_tool_find(call, "file_path", &path, &target))
+		return;
+	struct hidden_files *hidden = hidden_files_find_at(call->env, path, target);
+	AUTO_DIR DIR *dir = dir_open_unlinked(target);
+	for (struct dirent *e; count < MOST_NAMES && (e = dir_next(dir));)
+		if (!hidden_files_has(hidden, path_join(&a, path, e->d_name)))
+			names[count++] = arena_printf(&a, "%s%s", e->d_name, e->d_type == DT_DIR ? "/" : "");
 	qsort(names, count, sizeof *names, by_name);
 	for (size_t i = 0; i < count; i++)
-		buf_addf(&one->text, "%s\n", names[i]);
+		buf_addf(&call->result, "%s\n", names[i]);
 	if (count == MOST_NAMES)
-		buf_addstr(&one->text, "... and more\n");
+		buf_addstr(&call->result, "... and more\n");
 	hidden_files_free(hidden);
-	one->done = true;
+	tool_call_end(call);
 }
 
-/* The name as a file or directory that may be attached. A sentence may end behind the name: without such a file its punctuation is
- * cut off. NULL: it is in the list, or must not be attached (*ret_named), or there is none. *ret_target: where a directory leads. */
-static char *mention_path(const struct mentions *m, struct arena *a, struct str name, bool *ret_named,
-			  const char **ret_target)
+/* The name as a file or directory. A sentence may end behind the name: without such a file its punctuation is cut off. NULL: it is in
+ * the list, or cannot be attached (*ret_named), or there is none. */
+static char *mention_path(const struct mentions *m, struct arena *a, struct str name, bool *ret_named, bool *ret_is_dir)
 {
-	const struct tool_env *env = &m->session->tree.main.env;
-	const char *const *dirs = env->dirs;
-	char *path = path_absolute(a, env->cwd, name);
+	const char *cwd = m->session->tree.main.env.cwd;
+	char *path = path_absolute(a, cwd, name);
 	struct stat st;
 
 	while (stat(path, &st) < 0) {
 		if (name.n < 2 || !char_in(name.p[name.n - 1], PUNCTUATION))
 			return NULL;
 		name.n--;
-		path = path_absolute(a, env->cwd, name);
+		path = path_absolute(a, cwd, name);
 	}
 	*ret_named = true;
+	*ret_is_dir = S_ISDIR(st.st_mode);
 	for (size_t i = 0; i < m->count; i++)
 		if (!strcmp(m->list[i].path, path))
 			return NULL;
-	if (!S_ISDIR(st.st_mode))
-		return S_ISREG(st.st_mode) ? path : NULL;
-	const struct resolved_path found = resolved_path_find(a, "/", str_from(path));
-	*ret_target = found.target;
-	while (*dirs && !resolved_path_is_inside(a, &found, *dirs))
-		dirs++;
-	return *dirs ? path : NULL; /* names in other directories are not given away */
+	return *ret_is_dir || S_ISREG(st.st_mode) ? path : NULL;
 }
 
 static struct mention *mention_add(struct mentions *m, const char *path)
@@ -170,10 +162,7 @@ static bool mention_agent(struct mentions *m, struct arena *a, struct str name)
 	struct agent_definition *d = agent_find_definition(agent, arena_str(a, name).p, &why);
 	if (!d)
 		return false;
-	struct mention *one = mention_add(m, d->name);
-	buf_addf(&one->text, "The user asks for the agent %s. Use the Agent tool with subagent_type \"%s\".", d->name,
-		 d->name);
-	one->is_agent = one->done = true;
+	mention_add(m, d->name)->done = true;
 	agent_unref(d);
 	return true;
 }
@@ -216,26 +205,22 @@ bool session_read_mentions(struct cadre_session *s)
 	turn_announce(s);
 	struct mentions *m = xnew(struct mentions, .session = s, .kick = { .step = on_kick });
 	s->turn.mentions = m;
+	if (read) {
+		m->lister = *read;
+		m->lister.start = list_directory;
+		m->lister.cancel = NULL;
+	}
 	for (size_t at = 0; m->count < MOST_MENTIONS && (name = next_name(text, &at)).p;) {
-		bool named = false;
-		const char *target = NULL;
-		const char *path = read ? mention_path(m, &a, name, &named, &target) : NULL;
+		bool named = false, is_dir;
+		const char *path = read ? mention_path(m, &a, name, &named, &is_dir) : NULL;
 		if (!path) {
 			if (!named && !mention_agent(m, &a, name))
 				mention_resource(m, &a, name);
 			continue;
 		}
-		if (target && permission_forbids(&s->tree.main.permission, read))
-			continue;
-		struct mention *one = mention_add(m, path);
-		if (target) {
-			one->target = xstrdup(target);
-			list_directory(one);
-			continue;
-		}
 		AUTO_BUF struct buf input = { 0 };
 		json_addf(&input, "{file_path:'%s'}", path);
-		mention_call(one, read, buf_str(&input));
+		mention_call(mention_add(m, path), is_dir ? &m->lister : read, buf_str(&input));
 	}
 	if (!m->count) {
 		session_drop_mentions(s);
@@ -263,9 +248,7 @@ void session_drop_mentions(struct cadre_session *s)
 	kick_cancel(&m->kick);
 	for (size_t i = 0; i < m->count; i++) {
 		tool_call_free(m->list[i].call);
-		buf_release(&m->list[i].text);
 		free(m->list[i].path);
-		free(m->list[i].target);
 	}
 	free(m);
 }
@@ -279,23 +262,28 @@ int session_add_mentions(struct cadre_session *s, struct err *err)
 	if (!m)
 		return 0;
 	for (size_t i = 0; i < m->count; i++) {
-		const struct mention *one = &m->list[i];
-		struct str text = one->call ? buf_str(&one->call->result) : buf_str(&one->text);
+		const char *path = m->list[i].path;
+		const struct tool_call *call = m->list[i].call;
 		AUTO_BUF struct buf out = { 0 };
-		buf_addstr(&out, "<system-reminder>\n");
-		if (!one->is_agent)
-			buf_addf(&out, "The prompt names %s", one->path);
-		if (one->is_agent)
-			buf_append(&out, text);
-		else if (one->call && one->call->result_blocks.n)
-			buf_addf(&out, ", which is not a text file. %s shows it.", one->call->name);
-		else if (text.n > left)
-			buf_addstr(&out, ", which is too large to be shown here. Read it.");
-		else if (one->call && one->call->is_error)
-			buf_addf(&out, ", which could not be attached: " STR_FMT, STR_ARG(text));
+		if (!call)
+			buf_addf(&out,
+				 "<system-reminder>\nThe user asks for the agent %s. Use the Agent tool with "
+				 "subagent_type \"%s\".",
+				 path, path);
 		else
-			buf_addf(&out, ". %s%s:\n" STR_FMT, one->call ? one->call->name : "It is a directory with",
-				 one->call ? " returns" : "", STR_ARG(text));
+			buf_addf(&out, "<system-reminder>\nThe prompt names %s", path);
+		if (call && call->result_blocks.n)
+			buf_addf(&out, ", which is not a text file. %s shows it.", call->name);
+		else if (call && call->result.n > left)
+			buf_addstr(&out, ", which is too large to be shown here. Read it.");
+		else if (call && call->is_error)
+			buf_addf(&out, ", which could not be attached: " STR_FMT, STR_ARG(call->result));
+		else if (call)
+			buf_addf(&out, ". %s:\n" STR_FMT,
+				 call->tool == &m->lister
+					 ? "It is a directory with"
+					 : arena_printf(&m->list[i].call->arena, "%s returns", call->name),
+				 STR_ARG(call->result));
 		buf_addstr(&out, "\n</system-reminder>");
 		left -= MIN(left, out.n);
 		blocks[i] = segment_text(buf_str(&out));
