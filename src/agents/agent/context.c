@@ -54,13 +54,26 @@ static void on_first_instructions(void *data, const struct instruction_file *fil
 	notify_instruction_hooks(data, file, NULL);
 }
 
-static struct instructions_spec instructions_spec(const struct agent_tree *t)
+static bool is_hidden(const struct tool_env *reader, const char *path)
 {
+	struct hidden_files *h = hidden_files_find(reader, path);
+	bool hidden = hidden_files_has(h, path);
+
+	hidden_files_free(h);
+	return hidden;
+}
+
+static struct instructions_spec instructions_spec(const struct agent *a)
+{
+	const struct agent_tree *t = a->tree;
+
 	return (struct instructions_spec){ .cwd = t->main.cwd,
 					   .config_dir = t->config_dir,
 					   .managed_dir = t->managed_dir,
 					   .managed_text = t->claude_md,
 					   .excludes = t->claude_excludes,
+					   .is_denied = is_hidden,
+					   .reader = &a->env,
 					   .rules = t->instruction_rules };
 }
 
@@ -83,7 +96,7 @@ static struct segment *find_instructions(struct agent_tree *t, bool managed_only
 	i->collected = true;
 	if (!managed_only && !t->instruction_rules)
 		t->instruction_rules = xcalloc(1, sizeof *t->instruction_rules);
-	struct instructions_spec spec = instructions_spec(t);
+	struct instructions_spec spec = instructions_spec(&t->main);
 	if (managed_only) {
 		spec.cwd = spec.config_dir = NULL;
 		spec.rules = NULL;
@@ -142,12 +155,12 @@ void agent_add_path_instructions(struct agent *a, const char *path, bool restore
 		return;
 	if (!t->instruction_rules) { /* the conversation began in another process */
 		t->instruction_rules = xcalloc(1, sizeof *t->instruction_rules);
-		struct instructions_spec first = instructions_spec(t);
+		struct instructions_spec first = instructions_spec(&t->main);
 		instructions_collect(&files, &notes, &first);
 		files.n = notes.n = 0;
 	}
 	struct path_instructions p = { a, path };
-	struct instructions_spec spec = instructions_spec(t);
+	struct instructions_spec spec = instructions_spec(a);
 	spec.is_new = is_first_look;
 	spec.on_file = restored ? NULL : on_path_instructions;
 	spec.data = &p;

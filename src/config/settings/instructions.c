@@ -230,6 +230,11 @@ static void add_file(struct collector *c, const char *path, const char *label, c
 		return;
 	}
 	map_set(&c->seen, str_from(path), c);
+	/* A rule that hides a file from Read holds whatever a project calls it. */
+	if ((c->inside || parent) && c->kind[0] != 'M' && spec->is_denied && spec->is_denied(spec->reader, path)) {
+		buf_addf(c->notes, "%s is left out: a deny rule forbids to read it\n", path);
+		return;
+	}
 	struct str body = instruction_body(buf_str(&text), &has_paths);
 	if (has_paths && !by_rule && put_aside(c, path, label, buf_str(&text)))
 		return;

@@ -4,8 +4,8 @@
  * Order: managed, user (CLAUDE.md, rules), then from the root of the file system down to cwd: CLAUDE.md,
  * .claude/CLAUDE.md, .claude/rules, CLAUDE.local.md. The nearest comes last. `@path` imports a file (relative to the
  * importing one, four hops at most, not inside code); HTML comments that stand alone are left out. An import of a project file
- * that leads out of the repository (without one: out of the file's directory) is not followed, with a note. What is managed
- * cannot be excluded.
+ * that leads out of the repository (without one: out of the file's directory) is not followed, with a note; nor is a file of a
+ * project or an import read that a deny rule hides from Read. What is managed cannot be excluded.
  *
  * Two kinds come later, when an agent works on a file: those of the directories between cwd and this file, and rules with
  * `paths:` in their frontmatter, which has patterns of files as a .gitignore has them. */
@@ -32,12 +32,17 @@ struct instruction_rules {
 };
 void instruction_rules_release(struct instruction_rules *r);
 
+struct tool_env;
+
 struct instructions_spec {
 	const char *cwd, *config_dir, *managed_dir; /* NULL: skip the project, user or machine */
 	const char *managed_text;                   /* behind the managed file; NULL: none */
 	const char *const *excludes;                /* globs of paths that do not count, NULL-terminated; NULL: none */
-	size_t limit_bytes;                         /* of all of them; 0: 1 MB */
-	struct instruction_rules *rules;            /* gets rules with `paths`; NULL: they are left out */
+	/* Whether the agent may not read this file, which a project brings or another file imports; may be NULL. */
+	bool (*is_denied)(const struct tool_env *reader, const char *path);
+	const struct tool_env *reader;
+	size_t limit_bytes;              /* of all of them; 0: 1 MB */
+	struct instruction_rules *rules; /* gets rules with `paths`; NULL: they are left out */
 	void (*on_file)(void *data, const struct instruction_file *file); /* may be NULL */
 	/* Of instructions_for_path(): whether the agent meets this file or directory for the first time. */
 	bool (*is_new)(void *data, const char *path);
