@@ -203,6 +203,61 @@ def a_place_that_settings_name_and_a_command_makes_a_link_is_not_opened(lab):
         os.unlink(build)
 
 
+def inside(**settings):
+    """Every command runs in the sandbox, without a question."""
+    return "--settings", json.dumps({**settings, "sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True, **settings.get("sandbox", {})}})
+
+
+def what_is_hidden_stays_hidden_when_the_directory_around_it_is_moved(lab):
+    """A path that settings or a rule name is another path then: so the directory cannot be moved."""
+    write(lab.work + "/conf/secret/k", "the-secret")
+    write(lab.work + "/open/f", "plain")
+    for settings in ({"sandbox": {"filesystem": {"denyRead": [lab.work + "/conf/secret"]}}}, {"permissions": {"deny": ["Read(./conf/secret/**)"]}},
+                     {"sandbox": {"credentials": {"files": [lab.work + "/conf/secret/k"]}}},
+                     {"sandbox": {"filesystem": {"denyRead": [lab.work + "/conf/secret"], "allowRead": [lab.work + "/conf/secret/none"]}}}):
+        done = play(lab, call("Bash", command="python3 -c 'import os; os.rename(\"open\", \"o2\"); os.rename(\"conf\", \"c2\")'"),
+                    call("Bash", command="python3 -c 'import glob; print([open(f).read() for f in glob.glob(\"c*/secret/k\")])'"), args=inside(**settings))
+        assert "resource busy" in done.results[0] and os.path.exists(lab.work + "/o2/f"), (settings, done.results)
+        assert "the-secret" not in done.results[1] and os.path.exists(lab.work + "/conf/secret/k"), (settings, done.results)
+        os.rename(lab.work + "/o2", lab.work + "/open")
+
+
+def a_directory_that_is_named_below_another_is_not_replaced_by_a_link(lab):
+    out = lab.home + "/out"
+    for settings, args in (({"permissions": {"additionalDirectories": ["a/b"]}}, ()), ({}, ("--add-dir", "a/b")),
+                           ({"sandbox": {"filesystem": {"allowWrite": [lab.work + "/a/b"]}}}, ()), ({"permissions": {"allow": ["Edit(/%s/a/b/**)" % lab.work]}}, ())):
+        write(out + "/b/f", "old")
+        write(lab.work + "/a/b/f", "old")
+        done = play(lab, call("Bash", command="mv a a2; ln -s %s a" % out), call("Bash", command="touch %s/b/hit; echo x > a/b/f" % out), args=(*args, *inside(**settings)))
+        assert "resource busy" in done.results[0] and os.listdir(out + "/b") == ["f"], (settings, done.results)
+        assert pathlib.Path(lab.work, "a/b/f").read_text() == "x\n", (settings, done.results)
+        shutil.rmtree(lab.work + "/a")
+
+
+def a_denied_directory_with_a_repository_in_it_is_not_written(lab):
+    """What is protected in the repository needs a mount on the directories above it, which must not open them again."""
+    subprocess.run(["git", "init", "-q", lab.work + "/kept/sub"], check=True, env=lab.env)
+    done = play(lab, call("Bash", command="for d in kept/sub/.git kept/sub kept .; do g=$d python3 -c 'import os; open(os.environ[\"g\"] + \"/x\", \"w\")'; done"),
+                args=inside(sandbox={"filesystem": {"denyWrite": [lab.work + "/kept"]}}))
+    assert done.results[0].count("Read-only file system:") == 3 and os.path.exists(lab.work + "/x"), done.results
+    assert not below(lab.work + "/kept", "x"), done.results
+
+
+def a_place_that_is_swapped_with_a_link_while_it_is_mounted_leads_nowhere(lab):
+    """The place was not there at the start. A command in the background makes it and swaps it all the time, while others start."""
+    out, build = lab.home + "/out", lab.work + "/build"
+    os.makedirs(out)
+    write(lab.work + "/swap.py", SWAP)
+    for settings in ({"permissions": {"allow": ["Edit(/%s/**)" % build]}}, {"sandbox": {"filesystem": {"allowWrite": [build]}}}):
+        tries = "\n".join(call("Bash", command="touch %s/hit; touch build/hit" % out) for _ in range(20))
+        done = play(lab, call("Bash", command="mkdir build; ln -s %s l; exec python3 swap.py build l" % out, run_in_background=True), *[tries] * 6, args=inside(**settings))
+        assert len(done.results) == 121 and not os.listdir(out), (settings, os.listdir(out))
+        assert os.path.islink(build) != os.path.islink(lab.work + "/l"), done.results[0]
+        for name in ("build", "l"):
+            path = lab.work + "/" + name
+            os.unlink(path) if os.path.islink(path) else shutil.rmtree(path)
+
+
 def a_working_directory_below_the_configuration_can_be_written(lab):
     env = {"CLAUDE_CONFIG_DIR": os.path.dirname(lab.work)}
     done = play(lab, call("Write", file_path=lab.work + "/a.txt", content="x"), call("Bash", command="touch b.txt"), args=ACCEPTS, env=env)
@@ -210,6 +265,8 @@ def a_working_directory_below_the_configuration_can_be_written(lab):
 
 
 if __name__ == "__main__":
-    main(output_of_tasks_is_no_way_to_other_files, a_temporary_directory_that_another_user_made_is_not_used,
+    main(what_is_hidden_stays_hidden_when_the_directory_around_it_is_moved, a_directory_that_is_named_below_another_is_not_replaced_by_a_link,
+         a_denied_directory_with_a_repository_in_it_is_not_written, a_place_that_is_swapped_with_a_link_while_it_is_mounted_leads_nowhere,
+         output_of_tasks_is_no_way_to_other_files, a_temporary_directory_that_another_user_made_is_not_used,
          a_place_of_plans_that_becomes_a_link_leads_nowhere, a_place_that_settings_name_and_a_command_makes_a_link_is_not_opened, a_working_directory_below_the_configuration_can_be_written, a_directory_that_is_named_shows_no_names_from_elsewhere, no_tool_reaches_what_a_swapped_link_leads_to,
          the_configuration_is_protected_whatever_its_directory_is_called)

@@ -48,6 +48,8 @@ ROWS = [
     ("13", "attributes of a file outside", "chmod 777 {home}/.bashrc && echo DID; touch -d 2001-01-01 {home}/.bashrc && echo DID; "
      "chown 0:0 {home}/.bashrc && echo DID; setfattr -n user.a -v b {home}/.bashrc 2>/dev/null && echo DID; true", ["Read-only"], ["DID"], {}, []),
     ("14", "where core.hooksPath leads", "echo x >own-hooks/pre-commit && echo DID", ["Read-only"], ["DID"], {}, ["!{work}/own-hooks/pre-commit"]),
+    ("14", "configurations that git includes", "echo x >>conf/git && echo DID; echo x >>conf/more && echo DID; mv conf c2 && echo DID; echo x >conf/own && echo MADE",
+     ["Read-only", "busy", "MADE"], ["DID"], {}, []),
     ("17", "hooks of git stay, whatever allowWrite says", "echo x >.git/hooks/pre-commit && echo DID", [], ["DID"],
      {"filesystem": {"allowWrite": ["{work}/.git/hooks"]}}, []),
     ("17", "a name that projects track, opened by the user", "echo x >.vscode/s.json && cat .vscode/s.json; echo x >.husky/h && echo DID", ["x", "Read-only"], ["DID"],
@@ -197,6 +199,9 @@ def tree(lab, row):
             put(lab.work + "/.git/" + name, "same\n")
     if row[0] == "14":
         subprocess.run(["git", "-C", lab.work, "config", "core.hooksPath", "own-hooks"], check=True, env=git)
+        subprocess.run(["git", "-C", lab.work, "config", "include.path", "../conf/git"], check=True, env=git)
+        put(lab.work + "/conf/git", "[includeIf \"gitdir:**\"]\n\tpath = \"more\"\n")
+        put(lab.work + "/conf/more", "[alias]\n\tx = status\n")
     put(lab.folder + "/tools/connect", CONNECT, 0o755)
     outside = socket.socket(socket.AF_UNIX)
     outside.bind(lab.work + "/outside.sock")

@@ -364,6 +364,25 @@ static void note_unknown(struct settings *s, const struct layer_file *from, stru
 			      near ? near->path : "", near ? "?)" : ""));
 }
 
+static const char repeated[] = "only one of this name, and another follows";
+
+/* The first value that another one of the same name in its object replaces, at any depth; NULL: there is none. */
+static const struct json *find_repeated(struct arena *a, const struct json *value)
+{
+	CLEANUP(map_release) struct map names = { 0 };
+	const struct json *found = NULL;
+
+	if (json_is(value, JSON_ARRAY))
+		for (const struct json *v = json_first(value); v && !found; v = json_next(value, v))
+			found = find_repeated(a, v);
+	if (json_is(value, JSON_OBJECT))
+		for (struct json_member m = json_members(value); m.key && !found; m = json_member_next(value, m)) {
+			found = map_set(&names, json_str(m.key, a), (void *)(uintptr_t)m.value);
+			found = found ? found : find_repeated(a, m.value);
+		}
+	return found;
+}
+
 static void check_key(struct settings *s, struct layer_file *from, struct setting_ref ref, const struct json *value)
 {
 	AUTO_BUF struct buf expected = { 0 };
@@ -379,6 +398,9 @@ static void check_key(struct settings *s, struct layer_file *from, struct settin
 		if (part == value)
 			return; /* nothing of the value counts */
 	}
+	const struct json *lost = find_repeated(&s->arena, value);
+	if (lost)
+		leave_out(s, from, ref, lost, repeated, !ignored);
 	if (ref.key->flags & SETTING_NO_EFFECT)
 		add_note(s, from, value, NOTE_NO_EFFECT, ref.key->path,
 			 arena_printf(&s->arena, STR_FMT " has no effect in this version", STR_ARG(ref.path)));
@@ -392,12 +414,17 @@ static void check_key(struct settings *s, struct layer_file *from, struct settin
 static void check_group(struct settings *s, struct layer_file *from, struct setting_ref group,
 			const struct json *object)
 {
+	CLEANUP(map_release) struct map names = { 0 };
+
 	if (!json_is(object, JSON_OBJECT)) {
 		leave_out(s, from, group, object, "an object", true);
 		return;
 	}
 	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
 		struct setting_ref ref = setting_below(&s->arena, group, json_str(m.key, &s->arena));
+		const struct json *lost = map_set(&names, json_str(m.key, &s->arena), (void *)(uintptr_t)m.value);
+		if (lost && (ref.key || ref.group))
+			leave_out(s, from, ref, lost, repeated, true);
 		if (ref.key)
 			check_key(s, from, ref, m.value);
 		else if (ref.group)

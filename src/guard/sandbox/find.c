@@ -123,30 +123,34 @@ int find_named_by_rules(struct paths *found, struct arena *a, const struct tool_
 	return found->count > 2 * FIND_HIDDEN_MAX ? -ERR_LIMIT : 0;
 }
 
-/* Where a repository's configuration says that its hooks are: git runs what is there. Values in quotes or with an include are
- * found as well as git finds them in the plain form that people and tools write. */
-static void add_hooks_path(struct find *f, const char *git_dir)
+/* Where a configuration of git says that hooks are, and other configurations that it includes: git runs what is there. Both are
+ * found in the plain form that people and tools write, a key on each line. */
+static void add_configured(struct find *f, const char *file, const char *top, unsigned depth)
 {
 	AUTO_BUF struct buf text = { 0 };
-	const char *top = arena_dup(f->arena, git_dir, (size_t)(strrchr(git_dir, '/') - git_dir));
+	const char *dir = arena_dup(f->arena, file, (size_t)(strrchr(file, '/') - file));
 	const char *home = getenv("HOME");
 
-	if (file_read(path_join(f->arena, git_dir, "config"), 1 << 20, &text, NULL) < 0)
+	if (depth > FIND_INCLUDES_DEPTH || file_read(file, 1 << 20, &text, NULL) < 0)
 		return;
 	for (struct str rest = buf_str(&text); rest.p;) {
-		struct str line = str_trim(str_cut(&rest, '\n'));
-		struct str name = { line.p, MIN(line.n, strlen("hookspath")) };
-		const char *equals = line.n ? memchr(line.p, '=', line.n) : NULL;
-		if (!equals || !str_is_nocase(name, "hookspath"))
+		struct str value = str_trim(str_cut(&rest, '\n'));
+		struct str name = str_trim(str_cut(&value, '='));
+		bool includes = str_is_nocase(name, "path");
+		if (!value.p || (!includes && !str_is_nocase(name, "hookspath")))
 			continue;
-		struct str value = str_trim((struct str){ equals + 1, line.n - (size_t)(equals + 1 - line.p) });
+		value = str_trim(value);
 		if (value.n > 1 && value.p[0] == '"' && value.p[value.n - 1] == '"')
 			value = (struct str){ value.p + 1, value.n - 2 };
 		if (home && str_starts(value, STR("~/")))
 			value = str_from(arena_printf(f->arena, "%s/" STR_FMT, home, (int)value.n - 2, value.p + 2));
-		const char *path = value.n ? path_absolute(f->arena, top, value) : top;
-		if (!path_is_inside(top, path) && file_exists(path))
-			paths_add(f->found, f->arena, path);
+		const char *from = includes ? dir : top;
+		const char *path = value.n ? path_absolute(f->arena, from, value) : from;
+		if (path_is_inside(top, path) || !file_exists(path))
+			continue;
+		paths_add(f->found, f->arena, path);
+		if (includes)
+			add_configured(f, path, top, depth + 1);
 	}
 }
 
@@ -196,7 +200,8 @@ static enum find_answer judge_protected(struct find *f, const char *path, bool i
 	if (!f->inside || !is_dir || strcmp(name, ".git") != 0)
 		return FIND_TAKE;
 	/* Git runs what these name; the rest of a .git it must write. */
-	add_hooks_path(f, path);
+	add_configured(f, path_join(f->arena, path, "config"),
+		       arena_dup(f->arena, path, (size_t)(strrchr(path, '/') - path)), 0);
 	add_worktree_admins(f, path);
 	bool own = f->profile->git_config && !strcmp(path, path_join(f->arena, f->root, ".git"));
 	for (size_t i = 0; i < COUNT_OF(git_parts); i++) {

@@ -58,11 +58,13 @@ static void plan_mounts(struct sandbox_held *held)
 	held->mounts = arena_alloc(&held->arena, (most + 1) * sizeof *held->mounts);
 	for (size_t i = 0; i < COUNT_OF(lists); i++) {
 		for (size_t k = 0; k < lists[i].paths->count; k++) {
-			struct resolved_path file =
-				resolved_path_find(&held->arena, "/", str_from(lists[i].paths->list[k]));
-			if (file.target && file_exists(file.target))
+			/* What is writable was resolved before: a link that stands there now was put there since. */
+			const char *path = lists[i].paths->list[k];
+			if (lists[i].kind != CONFINE_WRITABLE)
+				path = resolved_path_find(&held->arena, "/", str_from(path)).target;
+			if (path && file_exists(path))
 				held->mounts[held->confine.count++] =
-					(struct confine_mount){ lists[i].kind, is_dir(file.target), file.target };
+					(struct confine_mount){ lists[i].kind, is_dir(path), path };
 		}
 	}
 	qsort(held->mounts, held->confine.count, sizeof *held->mounts, order_mounts);
@@ -152,6 +154,7 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 		fd = landlock_new(&(struct landlock_rules){ .dirs = dirs.list,
 							    .files = files.list,
 							    .reads = p->limits_reads ? reads.list : NULL,
+							    .resolved = true,
 							    .alone = p->hold == HOLD_READS || held->reduced },
 				  err);
 		if (fd < 0)
@@ -165,7 +168,7 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 /* What stands in hidden places. A whole cell has its own; a view has none, and root of a cell may open any file of the users
  * that it knows: its placeholders belong to no user there. They lie beside the temporary directory, where no command can put
  * another file in their place. */
-static int plan_placeholders(struct sandbox *s, struct confine *c, bool whole, struct err *err)
+static int plan_placeholders(struct sandbox *s, struct sandbox_held *held, bool whole, struct err *err)
 {
 	bool root = geteuid() == 0;
 
@@ -191,8 +194,8 @@ static int plan_placeholders(struct sandbox *s, struct confine *c, bool whole, s
 		s->empty_dir = buf_take(&path, NULL);
 		sandbox_own_path(s, s->empty_dir);
 	}
-	c->empty_file = s->empty_file;
-	c->empty_dir = s->empty_dir;
+	held->confine.empty_file = resolved_path_find(&held->arena, "/", str_from(s->empty_file)).target;
+	held->confine.empty_dir = resolved_path_find(&held->arena, "/", str_from(s->empty_dir)).target;
 	return 0;
 }
 
@@ -227,12 +230,12 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 		if (rc == 0)
 			plan_mounts(held);
 		if (rc == 0 && p->hides.count)
-			rc = plan_placeholders(s, &held->confine, whole, err);
+			rc = plan_placeholders(s, held, whole, err);
 	}
 	held->confine.cell = cell;
 	if (cell && held->objects) {
-		held->confine.covered = held->objects->shared;
-		held->confine.cover = held->objects->own;
+		held->confine.covered = resolved_path_find(&held->arena, "/", str_from(held->objects->shared)).target;
+		held->confine.cover = resolved_path_find(&held->arena, "/", str_from(held->objects->own)).target;
 		held->confine.covered_at = held->objects->seen;
 	}
 	held->confine.no_cores = p->hold != HOLD_WORKTREE;

@@ -18,6 +18,13 @@ static void paths_add_all(struct paths *p, struct arena *a, const char *const *l
 		paths_add(p, a, *list);
 }
 
+static const char *real_path(struct arena *a, const char *path)
+{
+	char real[PATH_MAX];
+
+	return path && realpath(path, real) ? arena_strdup(a, real) : path;
+}
+
 static struct file_id file_id_of(const char *path)
 {
 	struct stat st;
@@ -341,8 +348,7 @@ static int add_roots(struct profile *p, struct arena *a, const struct profile_fa
 
 	add_working_dirs(&p->roots, a, f);
 	for (size_t i = 0; i < p->roots.count; i++) {
-		char real[PATH_MAX];
-		const char *root = realpath(p->roots.list[i], real) ? arena_strdup(a, real) : p->roots.list[i];
+		const char *root = real_path(a, p->roots.list[i]);
 		bool too_wide = f->home && strcmp(root, f->home) != 0 && path_is_inside(f->home, root);
 		for (size_t k = 0; k < COUNT_OF(never); k++)
 			too_wide = too_wide || !strcmp(root, never[k]);
@@ -378,9 +384,7 @@ static void add_all_places(struct profile *p, struct arena *a)
 /* A place that settings or a rule name. No link was in it when they were read: who could write there may have put one. */
 static void add_named(struct profile *p, struct arena *a, const char *path)
 {
-	char real[PATH_MAX];
-
-	if (!realpath(path, real) || !strcmp(real, path))
+	if (!strcmp(real_path(a, path), path))
 		paths_add(&p->writes, a, path);
 }
 
@@ -404,22 +408,32 @@ static void add_edit_rules(struct profile *p, struct arena *a, const struct prof
 	}
 }
 
-/* Of every directory between a root and what is protected in it: moved away, it would take the protection along. */
+static bool is_below_any(const struct paths *p, const char *path, bool or_one)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (path_is_inside(path, p->list[i]) && (or_one || strcmp(path, p->list[i]) != 0))
+			return true;
+	return false;
+}
+
+/* Every directory between a writable place and what is protected, hidden or named in it: moved away, it would take the wall
+ * along, or make room for a link that leads the next command elsewhere. What is protected or hidden itself stays so. */
 static void add_pins(struct profile *p, struct arena *a)
 {
-	for (size_t i = 0; i < p->protects.count; i++) {
-		char *up = arena_strdup(a, p->protects.list[i]);
-		for (char *slash = strrchr(up, '/'); slash && slash > up; slash = strrchr(up, '/')) {
-			*slash = '\0';
-			bool inside = false;
-			for (size_t k = 0; k < p->writes.count; k++)
-				inside = inside ||
-					 (strcmp(up, p->writes.list[k]) != 0 && path_is_inside(up, p->writes.list[k]));
-			if (!inside)
-				break;
-			paths_add(&p->pins, a, arena_strdup(a, up));
+	const struct paths *const lists[] = { &p->protects, &p->hides, &p->emptied, &p->writes };
+
+	for (size_t i = 0; i < COUNT_OF(lists); i++)
+		for (size_t k = 0; k < lists[i]->count; k++) {
+			const char *target = resolved_path_find(a, "/", str_from(lists[i]->list[k])).target;
+			char *up = arena_strdup(a, target ? target : "/");
+			for (char *slash = strrchr(up, '/'); slash && slash > up; slash = strrchr(up, '/')) {
+				*slash = '\0';
+				if (!is_below_any(&p->writes, up, false) || is_below_any(&p->protects, up, true) ||
+				    is_below_any(&p->hides, up, true) || is_below_any(&p->emptied, up, true))
+					break;
+				paths_add(&p->pins, a, arena_strdup(a, up));
+			}
 		}
-	}
 }
 
 static void add_denied_writes(struct profile *p, struct arena *a, const struct profile_facts *f)
@@ -442,10 +456,13 @@ static void add_denied_writes(struct profile *p, struct arena *a, const struct p
 	}
 }
 
-/* These make git take hooks and configuration from elsewhere. */
-static void protect_worktree(struct profile *p, struct arena *a)
+/* The directories of a worktree, but for what makes git take hooks and configuration from elsewhere. */
+static void add_worktree(struct profile *p, struct arena *a, const struct tool_env *env)
 {
 	static const char *const names[] = { "commondir", "gitdir", "config.worktree" };
+
+	for (const char *const *dir = env->write_dirs; *dir; dir++)
+		paths_add(&p->writes, a, real_path(a, *dir));
 
 	for (size_t i = 0; i < p->writes.count; i++)
 		for (size_t k = 0; k < COUNT_OF(names); k++) {
@@ -474,7 +491,7 @@ static void add_hidden(struct profile *p, struct arena *a, const struct profile_
 		if (path_is_inside(*allow, path) && file_exists(*allow)) {
 			paths_add(&p->back, a, *allow);
 			if (paths_hold(&p->writes, *allow)) /* it comes back as it was */
-				paths_add(&p->writes, a, *allow);
+				add_named(p, a, *allow);
 			parts = true;
 		}
 	}
@@ -538,9 +555,9 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 {
 	int rc = 0;
 
-	*p = (struct profile){ .hold = f->hold, .temp_dir = f->temp_dir };
-	paths_add(&p->writes, a, f->temp_dir);
-	paths_add(&p->writes, a, f->cwd_file);
+	*p = (struct profile){ .hold = f->hold, .temp_dir = real_path(a, f->temp_dir) };
+	paths_add(&p->writes, a, p->temp_dir);
+	paths_add(&p->writes, a, real_path(a, f->cwd_file));
 	switch (f->hold) {
 	case HOLD_READS:
 		profile_limit_reads(p, a, f);
@@ -548,8 +565,7 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 	case HOLD_CONVERTS:
 		return 0;
 	case HOLD_WORKTREE:
-		paths_add_all(&p->writes, a, f->env->write_dirs);
-		protect_worktree(p, a);
+		add_worktree(p, a, f->env);
 		find_control_sockets(&p->hides, a, true);
 		return 0;
 	default:
@@ -566,11 +582,10 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 			add_edit_rules(p, a, f);
 		}
 		if (rc == 0 && f->hold == HOLD_INSIDE &&
-		    f->env->write_dirs) { /* an agent in a worktree commits there */
-			paths_add_all(&p->writes, a, f->env->write_dirs);
+		    f->env->write_dirs) {    /* an agent in a worktree commits there */
 			if (f->env->objects) /* where it is seen, no directory above it is the one that it has here */
-				paths_add(&p->writes, a, f->env->objects->own);
-			protect_worktree(p, a);
+				paths_add(&p->writes, a, real_path(a, f->env->objects->own));
+			add_worktree(p, a, f->env);
 		}
 		if (rc == 0)
 			add_denied_writes(p, a, f);
@@ -585,9 +600,12 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 			if (lstat(p->protects.list[i], &st) == 0 && S_ISLNK(st.st_mode))
 				paths_add(&p->links, a, p->protects.list[i]);
 		}
-		add_pins(p, a);
 	}
-	return rc < 0 ? rc : profile_hide(p, a, f, err);
+	if (rc == 0)
+		rc = profile_hide(p, a, f, err);
+	if (rc == 0)
+		add_pins(p, a);
+	return rc;
 }
 
 bool profile_may_read(const struct profile *p, const char *path)

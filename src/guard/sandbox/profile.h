@@ -22,14 +22,14 @@ struct file_id {
 
 struct profile {
 	enum sandbox_hold hold;
-	struct paths writes;  /* directories and files */
+	struct paths writes;  /* directories and files, without links in their paths */
 	struct paths reads;   /* only with limits_reads; begins with the programs */
 	size_t program_count; /* of these */
 	const struct file_id *program_ids;
 	struct paths protects; /* in writes, but not to be written: they exist */
 	struct paths lifts;    /* names that a custom protects and a setting of the user's opens */
 	struct paths links;    /* those of protects that are links */
-	struct paths pins;     /* directories between writes and protects, which must not be moved away */
+	struct paths pins;     /* directories between writes and what is in them: they cannot be moved away */
 	struct paths hides;    /* they exist */
 	struct paths emptied;  /* hidden directories of which a part comes back */
 	struct paths back;     /* those parts */

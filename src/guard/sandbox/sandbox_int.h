@@ -89,7 +89,13 @@ const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter w
 
 /* find.c: files that exist now and that rules or customs set apart, found by walking. Links are not followed: a mount on
  * their target holds whatever name leads there. */
-enum { FIND_HIDDEN_MAX = 500, FIND_ENTRIES_MAX = 100000, FIND_PROTECTED_DEPTH = 4, FIND_PROTECTED_ENTRIES = 20000 };
+enum {
+	FIND_HIDDEN_MAX = 500,
+	FIND_ENTRIES_MAX = 100000,
+	FIND_PROTECTED_DEPTH = 4,
+	FIND_PROTECTED_ENTRIES = 20000,
+	FIND_INCLUDES_DEPTH = 4
+};
 
 /* Below dir: what deny rules of the agent's line hide, or a pattern (absolute, with wildcards) names. -ERR_LIMIT: the tree is
  * too large to be sure. */

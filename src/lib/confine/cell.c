@@ -10,6 +10,7 @@
 #include <linux/capability.h>
 #include <linux/mount.h>
 #include <linux/netlink.h>
+#include <linux/openat2.h>
 #include <linux/rtnetlink.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
@@ -539,11 +540,45 @@ const char *cell_dir(const struct cell *cell, enum cell_dir dir)
 
 /* In a child that enters, on its parent's memory: plain system calls, no allocation, no locks. */
 
+/* The plan's paths have no links: one that stands there now was put there to lead elsewhere. */
+static int open_place(const char *path)
+{
+	static const struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+
+	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
+
+static int open_tree_at(const char *path, unsigned flags)
+{
+	int place = open_place(path);
+	int tree =
+		place < 0 ? -1
+			  : (int)syscall(SYS_open_tree, place, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | O_CLOEXEC | flags);
+	int saved = errno;
+
+	(void)syscall(SYS_close, place);
+	errno = saved;
+	return tree;
+}
+
+static int move_tree_to(int tree, const char *path)
+{
+	int place = open_place(path);
+	int rc = place < 0 ? -1
+			   : (int)syscall(SYS_move_mount, tree, "", place, "",
+					  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	int saved = errno;
+
+	(void)syscall(SYS_close, place);
+	errno = saved;
+	return rc;
+}
+
 /* Binds source over target; source is a path of the view that the child is in. */
 static int bind_over(const char *source, const char *target, const struct mount_attr *change, bool deep)
 {
 	unsigned recursive = deep ? AT_RECURSIVE : 0;
-	int fd = (int)syscall(SYS_open_tree, AT_FDCWD, source, OPEN_TREE_CLONE | O_CLOEXEC | recursive);
+	int fd = open_tree_at(source, recursive);
 
 	if (fd < 0)
 		return -1;
@@ -555,7 +590,7 @@ static int bind_over(const char *source, const char *target, const struct mount_
 			rc = syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH, change, sizeof *change);
 	}
 	if (rc == 0)
-		rc = syscall(SYS_move_mount, fd, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH);
+		rc = move_tree_to(fd, target);
 	int saved = errno;
 	(void)syscall(SYS_close, fd);
 	errno = saved;
@@ -579,7 +614,7 @@ static int bring_back(const struct confine_mount *m, int tree)
 		(void)syscall(SYS_mkdirat, AT_FDCWD, m->path, 0111);
 	else
 		(void)syscall(SYS_mknodat, AT_FDCWD, m->path, S_IFREG, 0);
-	return (int)syscall(SYS_move_mount, tree, "", AT_FDCWD, m->path, MOVE_MOUNT_F_EMPTY_PATH);
+	return move_tree_to(tree, m->path);
 }
 
 static int confine_mount(const struct confine *c, const struct confine_mount *m)
@@ -618,8 +653,7 @@ static int confine_mounts(const struct confine *c, size_t *ret_at)
 	int covered = c->cover ? (int)syscall(SYS_open_tree, AT_FDCWD, c->covered, OPEN_TREE_CLONE | O_CLOEXEC) : -1;
 	for (size_t i = 0; i < c->count && back < CONFINE_BACK_MAX; i++)
 		if (c->list[i].kind == CONFINE_BACK)
-			trees[back++] = (int)syscall(SYS_open_tree, AT_FDCWD, c->list[i].path,
-						     OPEN_TREE_CLONE | O_CLOEXEC | AT_RECURSIVE);
+			trees[back++] = open_tree_at(c->list[i].path, AT_RECURSIVE);
 	back = 0;
 	for (size_t i = 0; i < c->count; i++) {
 		*ret_at = i;

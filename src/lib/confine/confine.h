@@ -23,7 +23,7 @@ struct confine_mount {
 	const char *path;
 };
 
-/* All borrowed until spawn_start returns. */
+/* All borrowed until spawn_start returns. No path has a link in it: one that is found there fails the start. */
 struct confine {
 	int landlock_fd;                  /* 0: none; beside the one of child_options */
 	const struct sock_fprog *filter;  /* NULL: none */

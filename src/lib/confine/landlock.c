@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -38,13 +39,17 @@ bool landlock_available(void)
 }
 
 /* read_only: a path that cannot be opened is skipped, and a file gets the rights of files only. */
-static int allow_paths(int ruleset, const char *const *paths, uint64_t rights, bool read_only, struct err *err)
+static int allow_paths(int ruleset, const char *const *paths, uint64_t rights, bool read_only, bool resolved,
+		       struct err *err)
 {
 	const char *what = read_only ? "reading of" : "writes to";
+	const struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
 	struct stat st;
 
 	for (; paths && *paths; paths++) {
-		AUTO_CLOSE int fd = open(*paths, O_PATH | O_CLOEXEC);
+		bool exact = resolved && strncmp(*paths, "/proc/self/fd/", 14) != 0;
+		AUTO_CLOSE int fd = exact ? (int)syscall(SYS_openat2, AT_FDCWD, *paths, &how, sizeof how)
+					  : open(*paths, O_PATH | O_CLOEXEC);
 		if (fd < 0 || fstat(fd, &st) < 0) {
 			if (read_only)
 				continue;
@@ -75,11 +80,12 @@ int landlock_new(const struct landlock_rules *rules, struct err *err)
 	AUTO_CLOSE int low = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
 	if (low < 0)
 		return err_set(err, ERR_IO, "cannot make a Landlock ruleset: %m");
-	int rc = allow_paths(low, rules->dirs, dir_rights | reading, false, err);
+	int rc = allow_paths(low, rules->dirs, dir_rights | reading, false, rules->resolved, err);
 	if (rc == 0)
-		rc = allow_paths(low, rules->files, file_rights | (reading & LANDLOCK_ACCESS_FS_READ_FILE), false, err);
+		rc = allow_paths(low, rules->files, file_rights | (reading & LANDLOCK_ACCESS_FS_READ_FILE), false,
+				 rules->resolved, err);
 	if (rc == 0)
-		rc = allow_paths(low, rules->reads, read_rights, true, err);
+		rc = allow_paths(low, rules->reads, read_rights, true, false, err);
 	if (rc < 0)
 		return rc;
 	/* A host may have closed its standard streams; 0 would mean "no ruleset" to spawn_start. */

@@ -10,6 +10,7 @@ struct landlock_rules {
 	const char *const *files; /* these files alone: write and truncate in place */
 	/* NULL: reading and running are free. Else only below these, which need not exist, and below dirs and files. */
 	const char *const *reads;
+	bool resolved; /* dirs and files have no links in their paths, but for descriptors (/proc/self/fd/N): one is refused */
 	bool alone; /* no signals to processes outside, no abstract sockets there (where the kernel can: 6.12) */
 };
 

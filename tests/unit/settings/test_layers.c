@@ -346,6 +346,16 @@ TEST(what_restricts_and_cannot_be_read_is_refused_with_line_and_column)
 		{ "{\"hooks\":{\"Stop\":{}}}", "config/settings.json:1:18: hooks: expected an object of arrays" },
 		{ "{\"permissions\":{\"disableBypassPermissionsMode\":true}}",
 		  "config/settings.json:1:48: permissions.disableBypassPermissionsMode: expected \"disable\"" },
+		{ "{\"permissions\":{\"deny\":[\"Bash\"],\n\"deny\":[]}}",
+		  "config/settings.json:1:24: permissions.deny: expected only one of this name" },
+		{ "{\"permissions\":{\"deny\":[\"Bash\"]},\"permissions\":null}",
+		  "config/settings.json:1:16: permissions: expected only one of this name" },
+		{ "{\"sandbox\":{\"enabled\":true},\"model\":\"m\",\"s\\u0061ndbox\":{}}",
+		  "config/settings.json:1:12: sandbox: expected only one of this name" },
+		{ "{\"hooks\":{\"Stop\":[{\"hooks\":[{}],\"hooks\":[]}]}}",
+		  "config/settings.json:1:28: hooks: expected only one of this name" },
+		{ "{\"hooks\":{\"PreToolUse\":[{}],\"PreToolUse\":[]}}",
+		  "config/settings.json:1:24: hooks: expected only one of this name" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
