@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * fuzz_history.c - any bytes as history.jsonl. What comes out is text that a draft can hold, nothing in it looks like a mark, and the
- * way up and down again ends at the line that was left. */
+ * fuzz_history.c - any bytes as history.jsonl. What comes out is text that a draft can hold, its marks are pastes and never files, and
+ * the way up and down again ends at the line that was left. */
 #include "../src/face/draft/draft.c"
 #include "../src/face/screen/paint.c"
 #include "../src/face/screen/width.c"
@@ -19,7 +19,7 @@ static void must(bool holds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	AUTO_BUF struct buf sent = { 0 };
+	AUTO_BUF struct buf sent = { 0 }, files = { 0 };
 	struct draft d = { 0 };
 
 	draft_add_history(&d, STR("typed"));
@@ -29,8 +29,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)draft_type(&d, STR("left"));
 	while (draft_older(&d)) {
 		must(utf8_valid(buf_str(&d.text)) && d.cursor == d.text.n);
-		for (size_t i = 0; i < d.text.n; i++)
-			must(!draft_mark_at(&d, i));
+		draft_expand(&d, &sent);
+		must(utf8_valid(buf_str(&sent)));
+		buf_clear(&sent);
+		draft_blocks(&d, &files);
+		must(!files.n);
 	}
 	while (draft_newer(&d))
 		;

@@ -78,6 +78,11 @@ def local_settings_of_the_repository_count(lab):
     assert lab.cadre("config", "get", "model", "--setting-sources", "user", cwd=sub).code == 1
 
 
+def a_list_without_entries_says_so(lab):
+    assert "\nNo rules are set" in lab.cadre("permissions", "list").out
+    assert "\nNothing is set" in lab.cadre("config").out
+
+
 LOOKS = (("config",), ("config", "keys"), ("config", "explain", "model"), ("permissions", "list"), ("agents",),
          ("plugin", "list"), ("mcp", "list"))
 
@@ -240,7 +245,7 @@ def words_that_make_no_sense_are_told(lab):
 
 
 if __name__ == "__main__":
-    main(settings_are_listed_with_the_file_that_won,
+    main(a_list_without_entries_says_so, settings_are_listed_with_the_file_that_won,
          get_prints_the_plain_value_or_the_default,
          explain_shows_every_layer_and_who_won,
          local_settings_of_the_repository_count,

@@ -205,6 +205,46 @@ def a_megabyte_is_pasted_quickly_and_sent_whole(lab):
     assert prompts(lab) == [text]
 
 
+def what_was_pasted_comes_back_whole_from_the_history_and_from_what_was_cut(lab):
+    text = "".join("line %d of a paste\n" % i for i in range(20)).strip()
+
+    def asks(s, *keys):
+        s.press(*keys, "enter")
+        asked.append("see " + text)
+        until(lambda: prompts(lab) == asked, lambda: (prompts(lab), s.all()))
+        ready(s)
+
+    asked = []
+    with screen(lab) as s:
+        ready(s)
+        s.press("see ")
+        s.paste(text)
+        s.until("❯ see [paste 1: 20 lines, ")
+        asks(s)
+        asks(s, "up")
+        s.press("up", "C-u", "other", "enter")
+        asked.append("other")
+        until(lambda: prompts(lab) == asked, s.all)
+        ready(s)
+        asks(s, "C-y")
+        s.press("C-y", "esc", "esc")  # cleared, and kept
+        s.until(lambda rows: rows[s.cursor()[0]] == "❯")
+        asks(s, "up")
+        leave(s)
+    with screen(lab, "--continue") as s:
+        ready(s)
+        s.press("C-r", "see")
+        s.until("❯ see [paste 1: 20 lines, ")
+        asks(s, "enter")
+        s.press("up", "C-u")
+        s.until(lambda rows: rows[s.cursor()[0]] == "❯")
+        s.press("!echo $((40 + 2))", "enter")  # a line without what was pasted is no paste
+        s.seen("42")
+        ready(s)
+        leave(s)
+    assert prompts(lab) == asked, prompts(lab)
+
+
 def keys_edit_the_line(lab):
     with screen(lab) as s:
         ready(s)
@@ -226,6 +266,11 @@ def a_backslash_continues_the_line_and_the_history_comes_back(lab):
         s.press("other", "enter")
         s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
         ready(s)
+        s.press("/version", "enter")
+        s.seen("cadre 0")
+        ready(s)
+        s.press("up")
+        s.until(lambda rows: rows[s.cursor()[0]] == "❯ /version")  # and no list that the next key would be for
         s.press("up", "up")
         s.until(lambda rows: sum("second" in r for r in rows) == 2)
         s.press("down")
@@ -381,6 +426,8 @@ def a_no_with_words_reaches_the_model(lab):
         s.seen("The tool said:")
         ready(s)
         leave(s)
+        # the result of the call, and what the model says to it
+        assert sum("does not want Bash to run" in row for row in s.all()) == 2, s.all()
     last = lab.models[0].bodies()[-1]["messages"][-1]["content"]
     assert "use rm instead" in str(last), last
 
@@ -797,6 +844,12 @@ def the_last_answer_is_copied_and_the_title_names_the_prompt(lab):
         leave(s)
         assert b"\x1b]52;c;" + base64.b64encode(b"I hear you.") + b"\a" in s.raw
         assert b"\x1b]0;cadre: hello\a" in s.raw
+    with screen(lab, "--continue") as s:
+        ready(s)
+        s.press("/copy", "enter")
+        s.until("the last answer is in the clipboard")
+        leave(s)
+        assert b"\x1b]52;c;" + base64.b64encode(b"I hear you.") + b"\a" in s.raw
 
 
 def a_hook_gives_the_terminal_a_notice_and_nothing_worse(lab):
@@ -856,7 +909,7 @@ rule says
 if __name__ == "__main__":
     main(a_prompt_is_answered_and_ctrl_d_leaves, a_terminal_that_cuts_rows_is_noticed, resizes_in_the_middle_of_an_answer_leave_nothing_torn, rows_of_a_streamed_paragraph_stay_as_they_are, a_long_paste_is_one_mark_and_one_prompt,
          a_paste_without_brackets_is_one_prompt_too, pasted_bytes_are_never_keys, a_megabyte_is_pasted_quickly_and_sent_whole,
-         keys_edit_the_line, a_backslash_continues_the_line_and_the_history_comes_back,
+         what_was_pasted_comes_back_whole_from_the_history_and_from_what_was_cut, keys_edit_the_line, a_backslash_continues_the_line_and_the_history_comes_back,
          what_is_typed_in_a_turn_is_not_in_the_answer_and_is_queued, markdown_is_shown_with_its_table_in_columns,
          no_sequence_of_an_answer_reaches_the_terminal, output_of_a_command_is_cut_in_the_middle,
          what_was_typed_before_never_answers_a_question, a_question_is_answered_by_its_number_and_enter,

@@ -276,16 +276,17 @@ def questions_of_two_agents_are_walked_through(lab):
         s.until("in a moment", gone=True)
         first = "one" if any("touch from-one" in r for r in s.rows()) else "two"
         other = "two" if first == "one" else "one"
-        s.press("n")
+        s.press("n", "p", "n")
         s.until("touch from-" + other)
-        s.until("in a moment", gone=True)
         s.press("1", "enter")
         s.until("touch from-" + first)
         s.until("in a moment", gone=True)
+        s.press("n")  # there is no other
         s.press("esc")
         s.seen('finished')
         s.seen("I hear you.")
         ready(s)
+        assert not any(r.startswith("❯ ") and r[2:] in ("n", "p", "pn", "np") for r in s.rows()), s.rows()
         leave(s)
     assert os.path.exists(os.path.join(lab.work, "from-" + other)) and not os.path.exists(os.path.join(lab.work, "from-" + first))
 

@@ -148,6 +148,25 @@ def the_keys_of_the_prompt_do_what_they_say(lab):
         leave(s)
 
 
+def a_key_pressed_twice_means_twice_in_a_row(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.press("C-c")
+        s.until("ctrl+c again leaves")
+        s.press("a", "backspace", "C-c")
+        s.until("ctrl+c again leaves")
+        s.press("esc")
+        s.until("points to rewind to")
+        s.press("words", "esc")
+        s.until("esc again clears the line")
+        s.press("!", "C-k", "esc")
+        s.until("❯ words!")
+        s.until("esc again clears the line")
+        s.press("esc")
+        s.until(lambda rows: rows[s.cursor()[0]] == "❯")
+        leave(s)
+
+
 def what_is_sent_now_interrupts_the_turn(lab):
     with screen(lab) as s:
         ready(s)
@@ -272,7 +291,7 @@ rule says
         rows = s.rows()
         assert sum(bool(re.search(r"general-purpose Wait \d\d", r)) for r in rows) == 6 and any("6 more, ctrl+t" in r for r in rows), rows
         second = [re.search(r"Wait \d\d", r)[0] for r in rows if "general-purpose Wait" in r][1]
-        s.press("down", "down", "x")
+        s.press("down", "x", "down", "down", "x", "up", "x")  # each asks for itself
         s.until("x again stops it")
         s.press("x")
         s.until("stopped")
@@ -710,7 +729,7 @@ def an_idle_prompt_does_nothing(lab):
 
 if __name__ == "__main__":
     main(keys_are_those_of_the_file, the_help_and_the_documentation_name_every_key, the_keys_of_the_prompt_do_what_they_say,
-         what_is_sent_now_interrupts_the_turn, an_interrupt_leaves_what_is_typed,
+         a_key_pressed_twice_means_twice_in_a_row, what_is_sent_now_interrupts_the_turn, an_interrupt_leaves_what_is_typed,
          a_slow_line_changes_nothing_but_the_time, keys_that_come_in_one_read_are_single_keys_where_letters_are_keys, twelve_agents_are_seven_rows_and_the_second_is_stopped,
          the_keys_of_vim_edit_and_the_mode_is_shown, ctrl_w_cuts_back_to_a_blank_if_the_setting_says_so, five_thousand_letters_are_one_prompt_with_and_without_brackets,
          three_pasted_lines_are_one_request, a_line_of_ten_megabytes_and_broken_characters_are_pasted,

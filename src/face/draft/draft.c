@@ -4,6 +4,7 @@
 #include "face/screen/paint.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
+#include "lib/json/json_write.h"
 
 enum { FIRST_MARK = 0xf0000, LAST_MARK = 0xffffd };
 
@@ -30,17 +31,6 @@ static void drop_changes(struct draft *d, size_t keep)
 	d->change_count = MIN(d->change_count, keep);
 }
 
-static void drop_marks(struct draft_mark **marks, size_t *count)
-{
-	for (size_t i = 0; i < *count; i++) {
-		free((*marks)[i].label);
-		free((*marks)[i].block);
-		buf_release(&(*marks)[i].content);
-	}
-	free(TAKE(*marks));
-	*count = 0;
-}
-
 void draft_clear(struct draft *d)
 {
 	buf_clear(&d->text);
@@ -48,7 +38,6 @@ void draft_clear(struct draft *d)
 	d->typing = d->killing = false;
 	d->yanked_from = d->yanked_at = 0;
 	drop_changes(d, 0);
-	drop_marks(&d->marks, &d->mark_count);
 	d->history_at = d->history_count;
 	buf_release(&d->left);
 }
@@ -56,8 +45,14 @@ void draft_clear(struct draft *d)
 void draft_release(struct draft *d)
 {
 	draft_clear(d);
-	draft_kept_release(&d->stash);
+	buf_release(&d->stash);
 	buf_release(&d->text);
+	for (size_t i = 0; i < d->mark_count; i++) {
+		free(d->marks[i].label);
+		free(d->marks[i].block);
+		buf_release(&d->marks[i].content);
+	}
+	free(d->marks);
 	for (size_t i = 0; i < DRAFT_KILLS; i++)
 		free(d->kills[i]);
 	for (size_t i = 0; i < d->history_count; i++)
@@ -172,82 +167,101 @@ bool draft_type(struct draft *d, struct str text)
 	return true;
 }
 
-static void add_mark(struct draft *d, struct draft_mark mark) /* takes it */
+/* The mark at this offset of a text; NULL: none */
+static const struct draft_mark *mark_in(const struct draft *d, struct str text, size_t at)
 {
-	char character[4];
+	uint32_t cp = 0;
 
+	if (at < text.n && (unsigned char)text.p[at] >= 0xf0)
+		(void)utf8_decode(text.p + at, &cp);
+	return cp >= FIRST_MARK && cp - FIRST_MARK < d->mark_count ? &d->marks[cp - FIRST_MARK] : NULL;
+}
+
+size_t draft_next_number(const struct draft *d)
+{
+	size_t last = 0;
+
+	for (size_t i = 0; i < d->text.n; i++) {
+		const struct draft_mark *mark = mark_in(d, buf_str(&d->text), i);
+		last = MAX(last, mark ? mark->number : 0);
+	}
+	return last + 1;
+}
+
+/* Takes the mark; gives its character */
+static struct str add_mark(struct draft *d, struct draft_mark mark, char character[4])
+{
 	d->marks = xrealloc(d->marks, (d->mark_count + 1) * sizeof *d->marks);
 	d->marks[d->mark_count] = mark;
-	size_t n = utf8_encode(FIRST_MARK + (uint32_t)d->mark_count++, character);
-	draft_replace(d, d->cursor, d->cursor, (struct str){ character, n });
+	return (struct str){ character, utf8_encode(FIRST_MARK + (uint32_t)d->mark_count++, character) };
+}
+
+static struct str add_paste(struct draft *d, struct str text, size_t number, char character[4])
+{
+	struct draft_mark mark = { .number = number };
+	AUTO_BUF struct buf label = { 0 };
+	size_t lines = add_clean(&mark.content, text);
+
+	buf_addf(&label, "paste %zu: %zu line%s, ", number, lines, lines == 1 ? "" : "s");
+	buf_addsize(&label, mark.content.n);
+	mark.label = buf_take(&label, NULL);
+	return add_mark(d, mark, character);
 }
 
 bool draft_paste(struct draft *d, struct str text)
 {
-	AUTO_BUF struct buf clean = { 0 }, label = { 0 };
+	AUTO_BUF struct buf clean = { 0 };
 	size_t lines = add_clean(&clean, text);
+	struct str put = buf_str(&clean);
+	char character[4];
 
 	d->typing = false;
 	if (d->text.n + clean.n > DRAFT_LIMIT_BYTES || d->mark_count >= LAST_MARK - FIRST_MARK)
 		return false;
-	if (lines <= DRAFT_MARK_LINES && clean.n <= DRAFT_MARK_BYTES) {
-		draft_replace(d, d->cursor, d->cursor, buf_str(&clean));
-		return true;
-	}
-	buf_addf(&label, "paste %zu: %zu line%s, ", d->mark_count + 1, lines, lines == 1 ? "" : "s");
-	buf_addsize(&label, clean.n);
-	add_mark(d, (struct draft_mark){ .label = buf_take(&label, NULL), .content = clean });
-	clean = (struct buf){ 0 };
+	if (lines > DRAFT_MARK_LINES || clean.n > DRAFT_MARK_BYTES)
+		put = add_paste(d, put, draft_next_number(d), character);
+	draft_replace(d, d->cursor, d->cursor, put);
 	return true;
 }
 
 bool draft_attach(struct draft *d, struct str label, struct str block)
 {
-	struct draft_mark mark = { .label = xstrndup(label.p, label.n), .block = xstrndup(block.p, block.n) };
+	struct draft_mark mark = { .number = draft_next_number(d) };
+	char character[4];
 
-	if (d->mark_count >= LAST_MARK - FIRST_MARK) {
-		free(mark.label);
-		free(mark.block);
+	if (d->mark_count >= LAST_MARK - FIRST_MARK)
 		return false;
-	}
+	mark.label = xstrndup(label.p, label.n);
+	mark.block = xstrndup(block.p, block.n);
 	buf_addf(&mark.content, "[" STR_FMT "]", STR_ARG(label));
 	d->typing = false;
-	add_mark(d, mark);
+	draft_replace(d, d->cursor, d->cursor, add_mark(d, mark, character));
 	return true;
-}
-
-static const struct draft_mark *mark_at(const struct draft *d, size_t at)
-{
-	uint32_t cp = 0;
-
-	if (at < d->text.n && (unsigned char)d->text.p[at] >= 0xf0)
-		(void)utf8_decode(d->text.p + at, &cp);
-	return cp >= FIRST_MARK && cp - FIRST_MARK < d->mark_count ? &d->marks[cp - FIRST_MARK] : NULL;
 }
 
 const char *draft_mark_at(const struct draft *d, size_t at)
 {
-	const struct draft_mark *mark = mark_at(d, at);
+	const struct draft_mark *mark = mark_in(d, buf_str(&d->text), at);
 
 	return mark ? mark->label : NULL;
 }
 
-void draft_show(const struct draft *d, size_t to, struct buf *out)
+void draft_show(const struct draft *d, struct str text, struct buf *out)
 {
-	for (size_t i = 0; i < to;) {
-		const char *label = draft_mark_at(d, i);
-		if (label)
-			buf_addf(out, "[%s]", label);
+	for (size_t i = 0; i < text.n;) {
+		const struct draft_mark *mark = mark_in(d, text, i);
+		if (mark)
+			buf_addf(out, "[%s]", mark->label);
 		else
-			buf_addch(out, d->text.p[i]);
-		i += label ? 4 : 1;
+			buf_addch(out, text.p[i]);
+		i += mark ? 4 : 1;
 	}
 }
 
 void draft_expand(const struct draft *d, struct buf *out)
 {
 	for (size_t i = 0; i < d->text.n;) {
-		const struct draft_mark *mark = mark_at(d, i);
+		const struct draft_mark *mark = mark_in(d, buf_str(&d->text), i);
 		if (mark)
 			buf_add(out, mark->content.p, mark->content.n);
 		else
@@ -258,7 +272,7 @@ void draft_expand(const struct draft *d, struct buf *out)
 
 struct str draft_mark_text(const struct draft *d, size_t at)
 {
-	const struct draft_mark *mark = mark_at(d, at);
+	const struct draft_mark *mark = mark_in(d, buf_str(&d->text), at);
 
 	return mark && !mark->block ? buf_str(&mark->content) : STR("");
 }
@@ -266,7 +280,7 @@ struct str draft_mark_text(const struct draft *d, size_t at)
 void draft_blocks(const struct draft *d, struct buf *out)
 {
 	for (size_t i = 0; i < d->text.n; i++) {
-		const struct draft_mark *mark = mark_at(d, i);
+		const struct draft_mark *mark = mark_in(d, buf_str(&d->text), i);
 		if (mark && mark->block)
 			buf_addf(out, "%s%s", out->n ? "," : "[", mark->block);
 	}
@@ -405,36 +419,26 @@ void draft_yank_older(struct draft *d)
 	yank(d, next, d->yanked_from, d->yanked_at);
 }
 
-void draft_kept_release(struct draft_kept *kept)
+void draft_keep(struct draft *d, struct buf *kept)
 {
-	drop_marks(&kept->marks, &kept->mark_count);
-	buf_release(&kept->text);
-}
-
-void draft_keep(struct draft *d, struct draft_kept *kept)
-{
-	draft_kept_release(kept);
-	*kept = (struct draft_kept){ d->text, d->marks, d->mark_count };
+	buf_release(kept);
+	*kept = d->text;
 	d->text = (struct buf){ 0 };
-	d->marks = NULL;
-	d->mark_count = 0;
 	draft_clear(d);
 }
 
-void draft_bring(struct draft *d, struct draft_kept *kept)
+void draft_bring(struct draft *d, struct buf *kept)
 {
 	draft_clear(d);
 	buf_release(&d->text);
-	d->text = kept->text;
-	d->marks = kept->marks;
-	d->mark_count = kept->mark_count;
+	d->text = *kept;
 	d->cursor = d->text.n;
-	*kept = (struct draft_kept){ 0 };
+	*kept = (struct buf){ 0 };
 }
 
 bool draft_stash(struct draft *d)
 {
-	if (!d->text.n && !d->stash.text.n)
+	if (!d->text.n && !d->stash.n)
 		return false;
 	if (d->text.n)
 		draft_keep(d, &d->stash);
@@ -488,6 +492,58 @@ void draft_add_history(struct draft *d, struct str text)
 	d->history_at = d->history_count;
 }
 
+void draft_write_history(const struct draft *d, struct str text, struct json_out *w)
+{
+	AUTO_BUF struct buf shown = { 0 };
+
+	draft_show(d, text, &shown);
+	json_kstr(w, "display", buf_str(&shown));
+	json_kopen(w, "pastedContents", '{');
+	for (size_t i = 0; i < text.n; i++) {
+		const struct draft_mark *mark = mark_in(d, text, i);
+		char key[24];
+		if (!mark || mark->block)
+			continue;
+		snprintf(key, sizeof key, "%zu", mark->number);
+		json_kopen(w, key, '{');
+		json_ki64(w, "id", (int64_t)mark->number);
+		json_kcstr(w, "type", "text");
+		json_kstr(w, "content", buf_str(&mark->content));
+		json_close(w);
+	}
+	json_close(w);
+}
+
+/* A line of the file, in which labels stand for pastes: ours, or "[Pasted text #1 +20 lines]" */
+static void add_stored(struct draft *d, struct buf *text, const struct json *pasted)
+{
+	static const char *const starts[] = { "[paste ", "[Pasted text #" };
+	AUTO_ARENA struct arena arena = { 0 };
+	uint64_t number;
+
+	for (struct json_member m = json_members(pasted); m.key; m = json_member_next(pasted, m)) {
+		struct str content = json_str(json_get(m.value, "content"), &arena);
+		content.n = strnlen(content.n ? content.p : "", content.n);
+		for (size_t i = 0; i < COUNT_OF(starts) && str_to_u64(json_str(m.key, &arena), &number); i++) {
+			AUTO_BUF struct buf start = { 0 }, whole = { 0 };
+			char character[4];
+			buf_addf(&start, "%s%zu", starts[i], (size_t)number);
+			const char *from = memmem(buf_str(text).p, text->n, start.p, start.n);
+			const char *end = from ? strchr(from, ']') : NULL;
+			if (!end || !content.n || d->mark_count >= LAST_MARK - FIRST_MARK)
+				continue;
+			struct str mark = add_paste(d, content, number, character);
+			buf_add(&whole, text->p, (size_t)(from - text->p));
+			buf_add(&whole, mark.p, mark.n);
+			buf_addstr(&whole, end + 1);
+			buf_clear(text);
+			buf_add(text, whole.p, whole.n);
+			break;
+		}
+	}
+	draft_add_history(d, buf_str(text));
+}
+
 void draft_read_history(struct draft *d, struct str jsonl, const char *project)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = DRAFT_HISTORY_LINE, .depth = 16 } };
@@ -506,7 +562,7 @@ void draft_read_history(struct draft *d, struct str jsonl, const char *project)
 			continue;
 		struct str shown = json_str(json_get(root, "display"), &arena);
 		(void)add_clean(&clean, (struct str){ shown.p, strnlen(shown.n ? shown.p : "", shown.n) });
-		draft_add_history(d, buf_str(&clean));
+		add_stored(d, &clean, json_get(root, "pastedContents"));
 	}
 	for (size_t i = 0; i < typed_count; i++) {
 		draft_add_history(d, str_from(typed[i]));

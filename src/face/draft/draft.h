@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * draft.h - the text that is being typed: cursor, undo, what was killed, pastes as one mark, history. It reads and writes nothing.
- * A mark is one character of a private plane (U+F0000 + its number) in the text, so that it is moved over and deleted as one. */
+ * A mark is one character of a private plane (U+F0000 + its place in marks) in the text, so that it is moved over and deleted as one.
+ * Marks last as long as the draft: what was killed, put aside or sent may come back. */
 #pragma once
 #include "face/draft/keymap.h"
 #include "lib/base/buf.h"
@@ -15,18 +16,13 @@ enum {
 };
 
 struct draft_change;
+struct json_out;
 
 struct draft_mark {
 	char *label;        /* "paste 1: 23 lines, 1.2KB" */
+	size_t number;      /* in the label */
 	struct buf content; /* sent in its place */
 	char *block;        /* of a file: a content block of the prompt, as JSON; NULL: none */
-};
-
-/* A text that was put aside, with its marks */
-struct draft_kept {
-	struct buf text;
-	struct draft_mark *marks;
-	size_t mark_count;
 };
 
 struct draft {
@@ -42,10 +38,10 @@ struct draft {
 	unsigned group; /* of the changes to come: those of one group are undone together; 0: each alone */
 	struct draft_mark *marks;
 	size_t mark_count;
-	char **history; /* oldest first; owned */
+	char **history; /* oldest first, with marks; owned */
 	size_t history_count, history_at;
 	struct buf left; /* the text that was left for the history */
-	struct draft_kept stash;
+	struct buf stash;
 };
 
 enum draft_move {
@@ -61,9 +57,10 @@ enum draft_move {
 };
 
 void draft_release(struct draft *d);
-void draft_clear(struct draft *d);                  /* text, marks and undo; history and kills stay */
+void draft_clear(struct draft *d);                  /* text and undo; history, kills and marks stay */
 bool draft_type(struct draft *d, struct str text);  /* false: it does not fit */
 bool draft_paste(struct draft *d, struct str text); /* as text, or as a mark if it is long */
+size_t draft_next_number(const struct draft *d);    /* of a mark that is added to the text */
 bool draft_attach(struct draft *d, struct str label,
 		  struct str block); /* a file as a mark; false: there are too many */
 void draft_move(struct draft *d, enum draft_move move);
@@ -79,18 +76,19 @@ void draft_replace(struct draft *d, size_t from, size_t to, struct str with); /*
 void draft_set(struct draft *d, struct str text);                             /* in place of all; can be undone */
 /* Its label if a mark stands at this offset; NULL: none */
 const char *draft_mark_at(const struct draft *d, size_t at);
-void draft_show(const struct draft *d, size_t to, struct buf *out); /* the text up to there, marks by their labels */
-struct str draft_mark_text(const struct draft *d, size_t at);       /* what was pasted there; "": no mark of a paste */
-void draft_expand(const struct draft *d, struct buf *out);          /* the text with what its marks stand for */
+void draft_show(const struct draft *d, struct str text, struct buf *out); /* marks by their labels */
+struct str draft_mark_text(const struct draft *d, size_t at); /* what was pasted there; "": no mark of a paste */
+void draft_expand(const struct draft *d, struct buf *out);    /* the text with what its marks stand for */
 void draft_blocks(const struct draft *d,
 		  struct buf *out); /* of files whose marks are in the text, as a JSON array; "": none */
 
-void draft_keep(struct draft *d, struct draft_kept *kept);  /* moves the text there, in place of what is there */
-void draft_bring(struct draft *d, struct draft_kept *kept); /* and back, in place of the text */
-void draft_kept_release(struct draft_kept *kept);
+void draft_keep(struct draft *d, struct buf *kept);  /* moves the text there, in place of what is there */
+void draft_bring(struct draft *d, struct buf *kept); /* and back, in place of the text */
 bool draft_stash(struct draft *d); /* puts the text aside; an empty draft gets it back. false: there is nothing */
 
 void draft_add_history(struct draft *d, struct str text);
+/* A text as one line of history.jsonl begins: {"display":..., "pastedContents":{"1":{"id":1,"type":"text","content":...}} */
+void draft_write_history(const struct draft *d, struct str text, struct json_out *w);
 /* Lines of history.jsonl, oldest first; those of this project come before what was typed so far. Others are skipped. */
 void draft_read_history(struct draft *d, struct str jsonl, const char *project);
 bool draft_older(struct draft *d); /* false: there is none */

@@ -378,14 +378,17 @@ void ask_consider(struct tui *t)
 	}
 }
 
-/* The next question that waits, or the one before */
+/* The next question that waits, or the one before: it takes keys at once, since a key has brought it */
 static void walk(struct tui *t, bool back)
 {
 	size_t waiting = 0;
 
+	if (!t->asks->next)
+		return;
+
 	for (const struct ask *ask = t->asks->next; ask; ask = ask->next)
 		waiting++;
-	for (size_t n = back ? waiting : MIN(waiting, (size_t)1); n; n--) { /* the first one goes to the end */
+	for (size_t n = back ? waiting : 1; n; n--) { /* the first one goes to the end */
 		struct ask *first = t->asks, **last = &t->asks;
 		t->asks = first->next;
 		first->next = NULL;
@@ -394,6 +397,7 @@ static void walk(struct tui *t, bool back)
 		*last = first;
 	}
 	ask_again(t);
+	t->asks->takes_keys = true;
 }
 
 static void say_answer(struct tui *t, const struct ask *ask, const char *answer)

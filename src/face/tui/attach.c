@@ -26,10 +26,10 @@ static bool attach_bytes(struct tui *t, struct str bytes)
 		return false;
 	}
 	if (pdf) {
-		buf_addf(&label, "pdf %zu: ", t->draft.mark_count + 1);
+		buf_addf(&label, "pdf %zu: ", draft_next_number(&t->draft));
 		buf_addsize(&label, bytes.n);
 	} else {
-		buf_addf(&label, "image %zu: %ux%u", t->draft.mark_count + 1, head.width, head.height);
+		buf_addf(&label, "image %zu: %ux%u", draft_next_number(&t->draft), head.width, head.height);
 	}
 	json_putf(&w, "{type:'%s', source:{type:'base64', media_type:'%s'", pdf ? "document" : "image",
 		  head.media_type);

@@ -589,9 +589,6 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 		if (text.n && memmem(text.p, text.n, "`cadre trust`", 13))
 			ask_trust(t, text);
 		break;
-	case CADRE_PERMISSION_DENIED:
-		feed_line(t, LOOK_DIM, "denied:", text);
-		break;
 	case CADRE_COMPACTED:
 		feed_say(t, LOOK_DIM, STR("The conversation continues from a summary."));
 		break;

@@ -65,23 +65,23 @@ void history_load(struct tui *t)
 		draft_read_history(&t->draft, buf_str(&text), cwd);
 }
 
-void history_append(struct tui *t, struct str shown)
+void history_append(struct tui *t, struct str text)
 {
 	AUTO_BUF struct buf line = { 0 };
 	AUTO_FREE char *cwd = getcwd(NULL, 0);
 	struct json_out w = json_out(&line);
 
-	if (shown.n > DRAFT_HISTORY_LINE / 2 || args_has(t->args, "no-session-persistence"))
+	if (args_has(t->args, "no-session-persistence"))
 		return;
 	json_open(&w, '{');
-	json_kstr(&w, "display", shown);
-	json_kopen(&w, "pastedContents", '{');
-	json_close(&w);
+	draft_write_history(&t->draft, text, &w);
 	json_ki64(&w, "timestamp", id_wall_ms());
 	json_kcstr(&w, "project", cwd ? cwd : "");
 	json_kcstr(&w, "sessionId", cadre_session_id(t->session));
 	json_close(&w);
 	buf_addch(&line, '\n');
+	if (line.n > DRAFT_HISTORY_LINE) /* more would not be read */
+		return;
 	int fd = open_history(O_WRONLY | O_APPEND | O_CREAT);
 	if (fd < 0)
 		return;

@@ -13,12 +13,14 @@ enum { TWICE_MS = 2000, BURST_MS = 30, CHAT = 1 << CONTEXT_GLOBAL | 1 << CONTEXT
 
 static const char *const modes[] = { "default", "acceptEdits", "plan", "auto", "bypassPermissions" };
 
-static bool is_twice(int64_t *last_ms)
+bool input_is_twice(struct tui *t, const char *what)
 {
 	int64_t now = tui_now_ms();
-	bool twice = *last_ms && now - *last_ms < TWICE_MS;
+	bool twice = !strcmp(t->again, what) && now - t->again_ms < TWICE_MS && t->key_count - t->again_key <= 1;
 
-	*last_ms = twice ? 0 : now;
+	snprintf(t->again, sizeof t->again, "%s", twice ? "" : what);
+	t->again_ms = now;
+	t->again_key = t->key_count;
 	return twice;
 }
 
@@ -73,35 +75,34 @@ static void enter_line(struct tui *t)
 		return;
 	}
 	history_load(t);
-	bool marked = d->mark_count > 0; /* what was pasted is not a command */
-	AUTO_BUF struct buf shown = { 0 };
-	draft_show(d, d->text.n, &shown);
+	AUTO_BUF struct buf shown = { 0 }, kept = { 0 };
+	draft_show(d, buf_str(&d->text), &shown);
 	buf_clear(&t->attached);
 	draft_blocks(d, &t->attached);
-	draft_add_history(d, str_trim(buf_str(&shown)));
-	history_append(t, str_trim(buf_str(&shown)));
-	CLEANUP(draft_kept_release) struct draft_kept kept = { 0 };
+	draft_add_history(d, str_trim(buf_str(&d->text)));
+	history_append(t, str_trim(buf_str(&d->text)));
 	draft_keep(d, &kept);
+	struct str typed = str_trim(buf_str(&kept)); /* what was pasted is no command, but can be what one gets */
 	vim_reset(&t->vim, d);
 	menu_close(t);
-	if (!marked && str_starts(line, STR("!"))) {
+	if (str_starts(typed, STR("!"))) {
 		bool alone = str_starts(line, STR("!!"));
 		feed_prompt(t, line);
 		job_shell(t, (struct str){ line.p + 1 + alone, line.n - 1 - alone }, !alone);
 		return;
 	}
-	if (!marked && line.n > 1 && line.p[0] == '#') {
+	if (typed.n > 1 && typed.p[0] == '#') {
 		feed_prompt(t, line);
 		command_remember(t, str_trim((struct str){ line.p + 1, line.n - 1 }));
 		return;
 	}
-	if (!marked && (str_is(line, "exit") || str_is(line, "quit") || str_is(line, ":q"))) {
+	if (str_is(typed, "exit") || str_is(typed, "quit") || str_is(typed, ":q")) {
 		tui_leave(t, EXIT_ANSWER);
 		return;
 	}
-	if (!marked && str_starts(line, STR("/")) && command_slash(t, line))
+	if (str_starts(typed, STR("/")) && command_slash(t, line))
 		return;
-	if (!marked && str_starts(line, STR("@")) && command_address(t, line))
+	if (str_starts(typed, STR("@")) && command_address(t, line))
 		return;
 	if (!t->in_turn)
 		feed_prompt(t, buf_str(&shown));
@@ -109,7 +110,7 @@ static void enter_line(struct tui *t)
 	tui_submit(t, line);
 	if (t->queue_count > queued) {
 		t->queue[queued].draft = kept;
-		kept = (struct draft_kept){ 0 };
+		kept = (struct buf){ 0 };
 	}
 }
 
@@ -140,7 +141,7 @@ static void move_row(struct tui *t, bool up)
 		return;
 	if (up && t->queue_count && !d->text.n) {
 		CLEANUP(tui_queued_release) struct queued last = t->queue[--t->queue_count];
-		if (last.draft.text.n)
+		if (last.draft.n)
 			draft_bring(d, &last.draft);
 		else
 			draft_set(d, str_from(last.text));
@@ -167,7 +168,7 @@ static void interrupt(struct tui *t)
 	struct draft *d = &t->draft;
 	bool idle = !t->job && !t->in_turn && !d->text.n;
 
-	if ((idle || t->lines) && is_twice(&t->interrupted_ms)) {
+	if ((idle || t->lines) && input_is_twice(t, "leave")) {
 		tui_leave(t, t->lines ? EXIT_SIGNAL + SIGINT : EXIT_ANSWER);
 	} else if (t->job) {
 		job_cancel(t);
@@ -189,7 +190,7 @@ static void cancel(struct tui *t)
 
 	if (t->in_turn) {
 		tui_interrupt(t);
-	} else if (!is_twice(&t->esc_ms)) {
+	} else if (!input_is_twice(t, "clear")) {
 		tui_note(t, d->text.n ? "esc again clears the line" : "esc again: points to rewind to");
 	} else if (d->text.n) {
 		draft_add_history(d, buf_str(&d->text));
@@ -241,7 +242,7 @@ static void kill_agents(struct tui *t)
 
 	if (!t->agents.running) {
 		tui_note(t, "no agent runs");
-	} else if (!is_twice(&t->kill_ms)) {
+	} else if (!input_is_twice(t, "stop all")) {
 		tui_note(t, "the same keys again stop all agents");
 	} else {
 		buf_addf(&words, "--session %s", cadre_session_id(t->session));
@@ -264,7 +265,7 @@ static void exit_or_delete(struct tui *t)
 {
 	if (t->draft.text.n)
 		draft_delete(&t->draft, MOVE_RIGHT);
-	else if ((t->lines && !t->in_turn) || is_twice(&t->interrupted_ms))
+	else if ((t->lines && !t->in_turn) || input_is_twice(t, "leave"))
 		tui_leave(t, EXIT_ANSWER);
 	else
 		tui_note(t, t->agents.running ? "agents are at work: ctrl+d again leaves, --resume continues them"
@@ -379,7 +380,7 @@ static bool agents_key(struct tui *t, const struct key *key)
 		t->agent_focus = 0;
 	else if (action == ACTION_AGENT_OPEN)
 		job_cadre(t, "logs", str_from(r->id), show_log);
-	else if (action == ACTION_AGENT_STOP && is_twice(&t->kill_ms))
+	else if (action == ACTION_AGENT_STOP && input_is_twice(t, r->id))
 		job_cadre(t, "stop", str_from(r->id), stop_result);
 	else if (action == ACTION_AGENT_STOP)
 		tui_note(t, "x again stops it and all below it");
@@ -449,6 +450,7 @@ void input_key(struct tui *t, const struct key *pressed)
 		attach_clipboard_bytes(t, key->text);
 	if (key->code == KEY_MORE || key->code >= KEY_FOCUS_IN)
 		return;
+	t->key_count += !t->keymap.pending[0]; /* strokes of a chord are one key */
 	bool viewed = t->page && !t->lines, asked = !viewed && ask_takes_keys(t);
 	if (key->code == KEY_CTRL && key->letter == 'z' && (viewed || (t->asking && !t->lines))) {
 		tui_suspend(t);
@@ -482,11 +484,13 @@ void input_key(struct tui *t, const struct key *pressed)
 	if (t->agent_focus && agents_key(t, key))
 		return;
 	size_t before = t->draft.text.n, cursor = t->draft.cursor;
+	size_t back = t->draft.history_count - t->draft.history_at;
 	prompt_key(t, key);
 	if (t->draft.text.n != before || t->draft.cursor != cursor || t->menu)
 		menu_update(t);
-	if (key->code == KEY_PASTE ||
-	    (t->vim.on && t->vim.mode != VIM_INSERT && !t->draft.text.n)) /* a slash in it opens nothing */
+	/* a slash in what was not typed opens nothing: the next Up is one more line of the history */
+	if (key->code == KEY_PASTE || t->draft.history_count - t->draft.history_at != back ||
+	    (t->vim.on && t->vim.mode != VIM_INSERT && !t->draft.text.n))
 		menu_close(t);
 	if (t->asks && !t->asking)
 		ask_consider(t);

@@ -317,7 +317,7 @@ static void draw_typed(struct tui *t, const struct draft *d, struct str prompt, 
 	AUTO_BUF struct buf now = { 0 }, text = { 0 };
 	struct str old = buf_str(&t->typed);
 
-	draft_show(d, d->cursor, &text);
+	draft_show(d, (struct str){ d->text.p, d->cursor }, &text);
 	buf_add(&now, prompt.p, prompt.n);
 	render_text(&now, buf_str(&text));
 	bool added = str_starts(buf_str(&now), old), removed = !added && str_starts(old, buf_str(&now));

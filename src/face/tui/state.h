@@ -107,13 +107,16 @@ struct tui {
 	enum tui_wanted wanted;
 	char *wanted_id, *wanted_at; /* wanted_at: the last line that counts; NULL: all do */
 	bool switching;
-	int64_t turn_ms, thinking_ms, interrupted_ms, esc_ms, kill_ms;
-	bool readline;             /* keybindingFlavor */
-	bool thinks_not;           /* thinking was switched off by its key */
-	struct buf answer;         /* Markdown that is not complete */
-	struct styled tail;        /* what is shown of it */
-	bool tail_moved;           /* its first rows are not shown any more */
-	struct buf copies[COPIES]; /* whole answers, the last one first, for /copy */
+	int64_t turn_ms, thinking_ms;
+	char again[64]; /* what the key again_key has to be pressed twice for; "": nothing */
+	int64_t again_ms;
+	uint64_t again_key, key_count; /* keys so far */
+	bool readline;                 /* keybindingFlavor */
+	bool thinks_not;               /* thinking was switched off by its key */
+	struct buf answer;             /* Markdown that is not complete */
+	struct styled tail;            /* what is shown of it */
+	bool tail_moved;               /* its first rows are not shown any more */
+	struct buf copies[COPIES];     /* whole answers, the last one first, for /copy */
 	bool thinking;
 	struct tool_run *tools; /* those of the main agent that run; oldest first */
 	struct folded folded;
@@ -134,8 +137,8 @@ struct tui {
 	struct buf attached;       /* content blocks for the prompt that is submitted next; "": none */
 	struct queued {
 		char *text, *blocks;
-		struct draft_kept draft; /* as it was typed */
-	} * queue;                       /* prompts for the next turns; owned */
+		struct buf draft; /* as it was typed, with marks */
+	} * queue;                /* prompts for the next turns; owned */
 	size_t queue_count;
 	struct agents agents;
 	struct ask *asks;              /* oldest first */
@@ -160,6 +163,7 @@ void tui_changed(struct tui *t);                                        /* a fra
 void tui_draw(struct tui *t);                                           /* now */
 void tui_note(struct tui *t, const char *text);                         /* in the status row, for two seconds */
 void tui_submit(struct tui *t, struct str prompt);                      /* a prompt, at once or queued */
+void tui_begin_copy(struct tui *t);                                     /* a turn begins, whose answer /copy knows */
 void tui_next_of_queue(struct tui *t);                                  /* a prompt that waited, if no turn runs */
 void tui_leave(struct tui *t, int code);
 void tui_queued_release(struct queued *q);
@@ -237,6 +241,7 @@ void input_bytes(struct tui *t, const char *bytes, size_t n); /* of the terminal
 void input_burst_end(struct tui *t);
 void input_key(struct tui *t, const struct key *key);
 void input_action(struct tui *t, enum action action);
+bool input_is_twice(struct tui *t, const char *what); /* the key before this one asked the same, a moment ago */
 bool input_edit(struct tui *t, struct draft *d, const struct key *key); /* a key of the editor; false: it is none */
 void input_configure(struct tui *t);     /* settings and keybindings.json, for a session that was opened */
 void input_toggle_vim(struct tui *t);    /* /vim */
@@ -327,8 +332,6 @@ struct page {
 	struct map folds;
 	struct buf message; /* to the selected one */
 	bool writing;
-	char stop_id[64]; /* asked once whether this one is to be stopped */
-	int64_t stop_ms;
 };
 
 struct page *page_open(struct tui *t, enum page_kind kind, const char *title);
@@ -404,6 +407,7 @@ struct past {
 	struct styled *out;
 	struct buf title; /* of the session, if it has one; the caller's */
 	bool whole;       /* results are not cut */
+	bool copied;      /* answers are those of this session: /copy knows them */
 	bool earlier;     /* there is more above */
 };
 /* Appends the last messages of a transcript, 0: all. False: there is no such file. */
@@ -422,9 +426,9 @@ void notice_user(struct tui *t, const char *text); /* if the terminal has no foc
 
 void status_refresh(struct tui *t); /* runs the command, if there is one */
 void status_cancel(struct tui *t);
-bool status_add_rows(struct tui *t); /* false: there is nothing to show */
-void history_load(struct tui *t);    /* once */
-void history_append(struct tui *t, struct str shown);
+bool status_add_rows(struct tui *t);                      /* false: there is nothing to show */
+void history_load(struct tui *t);                         /* once */
+void history_append(struct tui *t, struct str text);      /* of the draft, with marks */
 bool tui_config_path(struct buf *path, const char *name); /* a file of the user's configuration; false: there is none */
 bool tui_read_config(const char *name, size_t most, struct buf *text); /* its beginning; false: it cannot be read */
 

@@ -208,6 +208,15 @@ static void on_timer(struct cadre *c, int fd, void *data)
 	arm_timers(t);
 }
 
+void tui_begin_copy(struct tui *t)
+{
+	if (!t->copies[0].n)
+		return;
+	buf_release(&t->copies[COPIES - 1]);
+	memmove(t->copies + 1, t->copies, (COPIES - 1) * sizeof *t->copies);
+	t->copies[0] = (struct buf){ 0 };
+}
+
 void tui_submit(struct tui *t, struct str prompt)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -228,11 +237,7 @@ void tui_submit(struct tui *t, struct str prompt)
 	t->turn_ms = tui_now_ms();
 	notice_title(t, prompt);
 	notice_turn(t, true);
-	if (t->copies[0].n) {
-		buf_release(&t->copies[COPIES - 1]);
-		memmove(t->copies + 1, t->copies, (COPIES - 1) * sizeof *t->copies);
-		t->copies[0] = (struct buf){ 0 };
-	}
+	tui_begin_copy(t);
 	AUTO_BUF struct buf blocks = t->attached;
 	t->attached = (struct buf){ 0 };
 	if (cadre_prompt_blocks(t->session, buf_str(&text).p, text.n, blocks.n ? blocks.p : NULL, blocks.n, why,
@@ -294,7 +299,7 @@ void tui_queued_release(struct queued *q)
 {
 	free(q->text);
 	free(q->blocks);
-	draft_kept_release(&q->draft);
+	buf_release(&q->draft);
 }
 
 void tui_next_of_queue(struct tui *t)

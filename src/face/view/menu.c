@@ -355,11 +355,13 @@ void menu_add_rows(struct tui *t)
 		column = MAX(column, MIN(cells_width(str_from(m->items[i].text)) + 3, t->region.columns / 2));
 
 	for (size_t i = first; i < m->count && i < first + MENU_ROWS; i++) {
+		AUTO_BUF struct buf shown = { 0 };
 		struct styled *row = rows_add(t);
 		unsigned look = i == m->selected ? LOOK_BOLD | LOOK_CYAN : LOOK_PLAIN;
 		styled_add(row, look, i == m->selected ? str_from(tui_mark(t, MARK_PROMPT)) : STR(" "));
 		styled_add(row, look, STR(" "));
-		styled_add_foreign(row, look, str_from(m->items[i].text));
+		draft_show(&t->draft, str_from(m->items[i].text), &shown);
+		styled_add_foreign(row, look, buf_str(&shown));
 		if (m->items[i].help[0] && t->region.columns >= 40) {
 			unsigned width = cells_width(buf_str(&row->text));
 			styled_addf(row, LOOK_PLAIN, "%*s", width < column ? (int)(column - width) : 1, "");

@@ -81,10 +81,14 @@ static void add_block(struct past *p, bool of_user, const struct json *b, struct
 			styled_add(p->out, LOOK_DIM, STR("Interrupted.\n"));
 			return;
 		}
+		if (p->copied)
+			tui_begin_copy(p->tui);
 		styled_addf(p->out, LOOK_BOLD, "\n%s ", tui_mark(p->tui, MARK_PROMPT));
 		styled_add_foreign_lines(p->out, LOOK_BOLD, p->whole ? text : utf8_cut(text, SUMMARY_BYTES));
 		styled_add(p->out, LOOK_PLAIN, STR("\n"));
 	} else if (text.n) {
+		if (p->copied)
+			buf_add(&p->tui->copies[0], text.p, text.n);
 		styled_add(p->out, LOOK_PLAIN, STR("\n"));
 		markdown_render(text, p->columns, true, p->out);
 	} else if (json_str_is(type, "thinking") && p->whole) {

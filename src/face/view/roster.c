@@ -4,7 +4,7 @@
 #include "face/cli/view.h"
 #include "face/tui/state.h"
 
-enum { TWICE_MS = 2000, GROUP_FROM = 10, MANY = 60 };
+enum { GROUP_FROM = 10, MANY = 60 };
 
 enum roster_sort { SORT_TREE, SORT_COST, SORT_TOKENS, SORT_TIME, SORT_STATE, SORT_COUNT };
 static const char *const sort_names[] = { "tree", "cost", "tokens", "time", "state" };
@@ -256,18 +256,12 @@ static void roster_show(struct tui *t, const char *id)
 	page_open_transcript(t, title.p, path.p);
 }
 
-static void stop_agent(struct tui *t, struct page *p, const struct agent_row *r)
+static void stop_agent(struct tui *t, const struct agent_row *r)
 {
-	int64_t now = tui_now_ms();
-
-	if (!strcmp(p->stop_id, r->id) && now - p->stop_ms < TWICE_MS) {
+	if (input_is_twice(t, r->id))
 		job_cadre(t, "stop", str_from(r->id), say_result);
-		p->stop_id[0] = '\0';
-	} else {
-		snprintf(p->stop_id, sizeof p->stop_id, "%s", r->id);
-		p->stop_ms = now;
+	else
 		tui_note(t, "x again stops it and all below it");
-	}
 }
 
 static void fold(struct page *p, const struct roster_row *r, bool close)
@@ -309,7 +303,7 @@ void roster_key(struct tui *t, struct page *p, const struct key *key, char lette
 	} else if (letter == 'm' && !r->group) {
 		p->writing = true;
 	} else if ((letter == 'x' || letter == 'X') && !r->group) {
-		stop_agent(t, p, r->agent);
+		stop_agent(t, r->agent);
 	} else if (letter == 'y') {
 		tui_copy(t, str_from(r->agent->id));
 		tui_note(t, "its id is in the clipboard");

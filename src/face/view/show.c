@@ -521,7 +521,7 @@ void show_past(struct tui *t)
 	AUTO_STYLED struct styled lines = { 0 }, head = { 0 };
 	AUTO_BUF struct buf age = { 0 }, agents = { 0 };
 	const char *path = cadre_session_file(t->session);
-	struct past past = { .tui = t, .columns = t->region.columns - 1, .out = &lines };
+	struct past past = { .tui = t, .columns = t->region.columns - 1, .out = &lines, .copied = true };
 	struct stat st;
 
 	if (!path[0] || stat(path, &st) < 0 || !past_read(&past, path, PAST_MESSAGES))

@@ -101,7 +101,10 @@ static int config_list(struct cadre_call *call)
 	l.settings = s;
 	json_putf(&l.w, "{settings:[");
 	report_row(l.report, CADRE_HEAD, "KEY", "LAYER", "FROM", "VALUE", NULL);
+	size_t rows = cadre_report_rows(l.report);
 	settings_each_set(s, list_setting, &l);
+	if (cadre_report_rows(l.report) == rows)
+		report_line(l.report, CADRE_NOTE, "Nothing is set: all values are defaults (`cadre config keys`).");
 	json_putf(&l.w, "], files:[");
 	report_row(l.report, CADRE_HEAD, "LAYER", "STATE", "FILE, the highest first", NULL);
 	settings_explain(s, "", list_file, &l);

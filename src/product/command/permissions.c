@@ -95,10 +95,13 @@ static int permissions_list(struct cadre_call *call)
 	json_putf(&w, "{mode:'%s', trusted:!!%d, refusal:'%s', rules:[", permission_mode_name(p.permission.mode),
 		  p.trusted, p.refusal);
 	report_row(call->report, CADRE_HEAD, "LIST", "RULE", "FROM", NULL);
+	size_t rows = cadre_report_rows(call->report);
 	for (enum rule_list list = RULE_DENY; list <= RULE_ALLOW; list++) {
 		list_set(call->report, &w, p.permission.rules, list);
 		list_set(call->report, &w, p.permission.own, list);
 	}
+	if (cadre_report_rows(call->report) == rows)
+		report_line(call->report, CADRE_NOTE, "No rules are set (docs/permissions.md).");
 	json_close(&w);
 	put_warnings(&w, &warnings);
 	buf_release(&warnings.json);
