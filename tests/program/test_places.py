@@ -52,6 +52,19 @@ def each_wire_and_header_of_a_place_is_used(lab):
             assert mock.seen[0]["headers"].get(name) == value, (own, mock.seen[0]["headers"])
 
 
+def an_error_object_has_its_class_on_every_wire(lab):
+    """Gateways put the error objects of chat completions into the streams and bodies of other APIs: asked once, in its own words."""
+    error = {"error": {"message": "the prompt has a forbidden word", "type": "None", "param": "None", "code": "400"}}
+    begun = {"messages": message("part")[2].partition("event: content_block_stop")[0], "chat": chunks(delta(content="part"), done=False),
+             "responses": events(end=None)[2], "gemini": chunks({"candidates": [{"content": {"parts": [{"text": "part"}]}}]}, done=False)}
+    for wire, beginning in begun.items():
+        for headers, body in ((SSE, beginning + chunks(error, done=False)), (SSE, chunks(error, done=False)),
+                              ({"content-type": "application/json"}, json.dumps(error)), ({"content-type": "application/json"}, json.dumps([error]))):
+            mock = Mock(lambda n, r, answer=(200, headers, body): answer)
+            done = place(lab, {"work": {"wire": wire, "baseUrl": mock.url}})
+            assert done.code == 1 and "the prompt has a forbidden word" in done.out and len(mock.seen) == 1, (wire, body, done)
+
+
 def a_key_in_the_file_itself_is_used_and_said(lab):
     for key, said_so in (("sk-in-the-file", True), ("${K}", False)):
         mock = Mock(lambda n, r: said("yes"))
