@@ -132,7 +132,7 @@ MISTAKES = {
     "a login page of a chat server": (("--model", "openai/m-1"), {"OPENAI_BASE_URL": (200, "<html><title>Sign in</title></html>")},
                                       ("a proxy or a login: Sign in", "OPENAI_BASE_URL"), 1),
     "an empty answer": ((), {"ANTHROPIC_BASE_URL": (200, "")}, ("it is empty", "ANTHROPIC_BASE_URL"), 1),
-    "an error with status 200": ((), {"ANTHROPIC_BASE_URL": (200, '{"error":{"message":"no credits"}}')}, ("not an event stream: no credits",), 1),
+    "an error with status 200": ((), {"ANTHROPIC_BASE_URL": (200, '{"error":{"message":"no credits"}}')}, ("no credits",), 1),
     "a redirection": ((), {"ANTHROPIC_BASE_URL": (302, "", "", {"location": "https://login.example.com/"})},
                       ("it redirects to https://login.example.com/: ANTHROPIC_BASE_URL must name the final address",), 1),
     "another API": (("--model", "openai/m-1"), {"OPENAI_BASE_URL": (200, message("x")[2], "", {"content-type": "text/event-stream"})},

@@ -4,8 +4,8 @@ import hashlib
 import json
 import os
 
-from lab import main
-from mock import SSE, Mock, call, cases, chunks, delta, events, message, message_item, result, said
+from lab import below, main
+from mock import AWS_KEYS, SSE, Mock, call, cases, chunks, delta, events, message, message_item, result, said
 from test_wire import Client
 
 
@@ -50,6 +50,38 @@ def each_wire_and_header_of_a_place_is_used(lab):
         assert result(done)["result"] == "yes" and mock.seen[0]["path"] == path, (own, done)
         for name, value in headers.items():
             assert mock.seen[0]["headers"].get(name) == value, (own, mock.seen[0]["headers"])
+
+
+def an_error_object_has_its_class_on_every_wire(lab):
+    """Gateways put the error objects of chat completions into the streams and bodies of other APIs: asked once, in its own words."""
+    error = {"error": {"message": "the prompt has a forbidden word", "type": "None", "param": "None", "code": "400"}}
+    begun = {"messages": message("part")[2].partition("event: content_block_stop")[0], "chat": chunks(delta(content="part"), done=False),
+             "responses": events(end=None)[2], "gemini": chunks({"candidates": [{"content": {"parts": [{"text": "part"}]}}]}, done=False)}
+    for wire, beginning in begun.items():
+        for headers, body in ((SSE, beginning + chunks(error, done=False)), (SSE, chunks(error, done=False)),
+                              ({"content-type": "application/json"}, json.dumps(error)), ({"content-type": "application/json"}, json.dumps([error]))):
+            mock = Mock(lambda n, r, answer=(200, headers, body): answer)
+            done = place(lab, {"work": {"wire": wire, "baseUrl": mock.url}})
+            assert done.code == 1 and "the prompt has a forbidden word" in done.out and len(mock.seen) == 1, (wire, body, done)
+
+
+def a_server_that_repeats_a_secret_does_not_get_it_printed(lab):
+    """In the result, the debug log and the session's file; whole, or where its words are cut. AWS repeats the headers that it was sent."""
+    secret = "sk-ab/cd+" + "e1F2g3H4" * 4
+    helper = json.dumps({"apiKeyHelper": "echo " + secret})
+    rows = (({"ANTHROPIC_API_KEY": secret}, ()), ({"ANTHROPIC_AUTH_TOKEN": secret}, ()), ({"ANTHROPIC_API_KEY": ""}, ("--settings", helper)),
+            ({"ANTHROPIC_CUSTOM_HEADERS": "X-Tenant-Token: Bearer " + secret}, ()), ({"OPENAI_API_KEY": secret}, ("--model", "openai/m-1")),
+            ({"GEMINI_API_KEY": secret}, ("--model", "gemini/m-1")),
+            ({"CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "AWS_SESSION_TOKEN": secret}, ()))
+    for env, args in rows:
+        for status, words in ((401, "refused: %s."), (403, "expired: x-amz-security-token:%s."), (400, "x" * 280 + "%s"), (200, "refused: %s.")):
+            error = {"error": {"message": words % secret, "code": 400}}
+            mock = Mock(lambda n, r, answer=(status, {"content-type": "application/json"}, json.dumps(error)): answer)
+            urls = dict.fromkeys(("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GEMINI_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL"), mock.url)
+            done = lab.cadre("-p", "--debug", *args, "hi", env={**urls, **env, "CLAUDE_CODE_MAX_RETRIES": "0", "AWS_EC2_METADATA_DISABLED": "true"})
+            assert done.code == 1 and secret[:12] in str(mock.seen), (env, status, done)
+            kept = "".join(path.read_text(errors="replace") for path in below(lab.home) if path.is_file())
+            assert secret[:12] not in done.out + done.err + kept, (env, status, done)
 
 
 def a_key_in_the_file_itself_is_used_and_said(lab):

@@ -13,7 +13,9 @@ enum {
 	LONGEST_KEY = 16384,
 	HELPER_LIMIT_MS = 60000,
 	REFRESH_LIMIT_MS = 180000,
-	LEAST_SKEW_MS = 60000
+	LEAST_SKEW_MS = 60000,
+	SHORTEST_SECRET = 8, /* what is shorter may be a word */
+	SHORTEST_BEGINNING = 12
 };
 
 const char *variables_get(const struct variables *v, const char *name)
@@ -179,6 +181,37 @@ void credential_sign(struct credential *c, const struct credential_request *r, s
 	memset(ret_headers, 0, (CREDENTIAL_MOST_HEADERS + 1) * sizeof *ret_headers);
 	*ret_generation = c->generation;
 	c->ops->sign(c, r, a, ret_headers);
+}
+
+/* Also its beginning, where the text was cut */
+static void hide_value(struct str value, char *said)
+{
+	for (size_t i = 0; value.n >= SHORTEST_SECRET && said[i]; i++) {
+		size_t same = 0;
+		while (same < value.n && said[i + same] == value.p[same])
+			same++;
+		if (same == value.n || same >= SHORTEST_BEGINNING)
+			memset(said + i, '*', same);
+	}
+}
+
+void credential_hide_header(const char *line, char *said)
+{
+	struct str value = str_from(line);
+
+	(void)str_cut(&value, ':');
+	value = str_trim(value);
+	hide_value(str_starts(value, STR("Bearer ")) ? str_tail(value, 7) : value, said);
+}
+
+void credential_hide(const struct credential *c, char *said)
+{
+	const char *const values[] = { c->token, c->secret, c->session };
+
+	for (size_t i = 0; i < COUNT_OF(values); i++)
+		hide_value(str_from(values[i] ? values[i] : ""), said);
+	for (size_t i = 0; c->options.headers && c->options.headers[i]; i++)
+		credential_hide_header(c->options.headers[i], said);
 }
 
 static void fetch_step_end(struct credential *c, const char *failed)

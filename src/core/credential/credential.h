@@ -83,7 +83,10 @@ void credential_sign(struct credential *c, const struct credential_request *r, s
 bool credential_refused(struct credential *c, unsigned generation);
 /* The clock of the server, from its answer to a signature that it refused. True: ours differs, sign again. */
 bool credential_note_time(struct credential *c, int64_t server_ms);
-void credential_accepted(struct credential *c); /* a request with it was allowed */
+/* Overwrites the credential in what a server said: some repeat what they refuse. */
+void credential_hide(const struct credential *c, char *said);
+void credential_hide_header(const char *line, char *said); /* the same for a header with a key or token */
+void credential_accepted(struct credential *c);            /* a request with it was allowed */
 /* A value of the profile that AWS_PROFILE names; NULL: none. In the arena. */
 const char *credential_aws_profile_value(struct arena *a, const struct variables *v, const char *key);
 /* The project of the file that GOOGLE_APPLICATION_CREDENTIALS names; NULL: none. In the arena. */

@@ -278,6 +278,20 @@ static const char *proxy_of(const char *url)
 	return NULL;
 }
 
+/* Also headers of the user's own that carry a key */
+static void hide_secrets(const struct http_endpoint *p, char *said)
+{
+	static const char *const words[] = { "auth", "key", "token", "secret", "cookie" };
+
+	credential_hide(p->endpoint.credential, said);
+	for (size_t i = 0; i < p->header_count; i++)
+		for (size_t k = 0; k < COUNT_OF(words); k++) {
+			const char *hit = strcasestr(p->headers[i], words[k]), *colon = strchr(p->headers[i], ':');
+			if (hit && hit < colon)
+				credential_hide_header(p->headers[i], said);
+		}
+}
+
 /* The failure in its own words, and behind them what to look at. */
 static void explain_failure(struct model_call *call)
 {
@@ -287,6 +301,7 @@ static void explain_failure(struct model_call *call)
 	struct failure *f = &call->failure;
 	size_t n;
 
+	hide_secrets(p, f->text);
 	if (f->kind == FAIL_STATUS && provider->wire->explain)
 		provider->wire->explain(call);
 	n = strlen(f->text);

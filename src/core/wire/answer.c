@@ -250,10 +250,9 @@ void answer_event(struct answer *a, struct str payload)
 		on_block_stop(a);
 	else if (json_str_is(type, "message_start"))
 		on_message_start(a, event);
-	else if (json_str_is(type, "error"))
-		failure_from_event(&a->failure, json_str(json_get(json_get(event, "error"), "type"), &a->scratch),
-				   json_str(json_get(json_get(event, "error"), "message"), &a->scratch));
-	arena_reset(&a->scratch); /* pings and unknown events are ignored */
+	else
+		(void)failure_in_event(&a->failure, event); /* pings and unknown events are ignored */
+	arena_reset(&a->scratch);
 }
 
 bool answer_whole(struct answer *a, struct str json)
@@ -265,10 +264,8 @@ bool answer_whole(struct answer *a, struct str json)
 	if (json_parse(&reader, json.p, json.n, &root, NULL) < 0)
 		return false;
 	const struct json *content = json_get(root, "content"), *type = json_get(root, "type");
-	if (json_str_is(type, "error")) {
-		answer_event(a, json);
+	if (failure_in_event(&a->failure, root))
 		return true;
-	}
 	if (!json_str_is(type, "message") || !json_is(content, JSON_ARRAY))
 		return false;
 	buf_addf(&event, "{\"type\":\"message_start\",\"message\":" STR_FMT "}", STR_ARG(json));
@@ -289,8 +286,9 @@ bool answer_whole(struct answer *a, struct str json)
 
 static int on_sse(void *data, struct str name, struct str payload)
 {
-	(void)name; /* the payload names its type too, and some servers leave the event line out */
-	answer_event(data, payload);
+	(void)name;              /* the payload names its type too, and some servers leave the event line out */
+	if (str_trim(payload).n) /* else a gateway keeps the connection alive */
+		answer_event(data, payload);
 	return 0;
 }
 

@@ -228,12 +228,7 @@ void chat_take(struct wire_stream *s, const struct json *chunk)
 {
 	const struct json *choices = json_get(chunk, "choices");
 	const struct json *choice = json_items(choices);
-	const struct json *error = json_get(chunk, "error");
 
-	if ((error && !json_is(error, JSON_NULL)) || json_str_is(json_get(chunk, "object"), "error")) {
-		failure_from_error(&s->answer->failure, chunk);
-		return;
-	}
 	if (json_is(choices, JSON_ARRAY)) /* there are servers that number their answers from 0 to 999 */
 		wire_start(s, json_str(json_get(chunk, "id"), &s->scratch), "chatcmpl",
 			   json_str(json_get(chunk, "model"), &s->scratch));

@@ -411,13 +411,25 @@ void failure_from_error(struct failure *f, const struct json *root)
 	struct error_words words = read_error(root, &arena);
 	int64_t number = 0;
 
-	(void)json_i64(json_get(json_get(root, "error"), "code"), &number);
-	struct str type = words.code.n ? words.code : words.type;
+	bool numbered = json_i64(json_get(json_get(root, "error"), "code"), &number) || str_to_i64(words.code, &number);
+	struct str type = words.code.n && !numbered ? words.code : words.type;
 	int status = number >= 400 && number <= 599 ? (int)number : status_for_type(type);
 	f->kind = FAIL_EVENT;
 	f->vague = !status;
 	failure_set_text(f, status ? status : 500, type, words.message);
 	failure_classify(f, json_raw(root));
+}
+
+bool failure_in_event(struct failure *f, const struct json *event)
+{
+	if (json_is(event, JSON_ARRAY))
+		event = json_first(event);
+	const struct json *error = json_get(event, "error");
+	if ((!error || json_is(error, JSON_NULL)) && !json_str_is(json_get(event, "object"), "error") &&
+	    !json_str_is(json_get(event, "type"), "error"))
+		return false;
+	failure_from_error(f, event);
+	return true;
 }
 
 const char *failure_name(const struct failure *f)

@@ -43,8 +43,10 @@ void failure_from_body(struct failure *f, int status, struct str body, const cha
 /* An answer with status 200 that is none: its beginning, or empty if there was no byte. */
 void failure_from_page(struct failure *f, struct str page);
 int64_t failure_duration_ms(const char *p); /* "1m2.5s", "20ms", or a number of seconds; -1: none of these */
-/* An error object in a stream of chat completions: its code is a status, or a word more specific than its type. */
+/* An error object in a stream: its code is a status, or a word more specific than its type. */
 void failure_from_error(struct failure *f, const struct json *root);
+/* The same if the event is one. Gateways put the error objects of one API into the streams of others. */
+bool failure_in_event(struct failure *f, const struct json *event);
 void failure_from_event(struct failure *f, struct str type, struct str message);
 /* The name that stream-json uses: "overloaded", "rate_limit", "authentication_failed", ... */
 const char *failure_name(const struct failure *f);

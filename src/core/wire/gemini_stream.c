@@ -73,10 +73,8 @@ void gemini_take(struct wire_stream *s, const struct json *chunk)
 	const struct json *blocked = json_get(json_get(chunk, "promptFeedback"), "blockReason");
 	const struct json *parts = json_get(json_get(candidate, "content"), "parts");
 
-	if (json_get(chunk, "error")) {
-		failure_from_error(&s->answer->failure, chunk);
+	if (!candidate && !blocked && !json_get(chunk, "usageMetadata"))
 		return;
-	}
 	wire_start(s, json_str(json_get(chunk, "responseId"), &s->scratch), "gemini",
 		   json_str(json_get(chunk, "modelVersion"), &s->scratch));
 	take_usage(s, json_get(chunk, "usageMetadata"));

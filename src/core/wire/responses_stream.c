@@ -92,7 +92,13 @@ static void end_response(struct wire_stream *s, const struct json *response)
 	const struct json *reason = json_get(json_get(response, "incomplete_details"), "reason");
 	const struct json *output = json_get(response, "output");
 	bool cut = json_str_is(json_get(response, "status"), "incomplete");
+	int64_t index = 0;
 
+	if (!s->blocks && !s->refusal.n) /* it came whole, or its server streams no items */
+		for (const struct json *item = json_first(output); item; item = json_next(output, item)) {
+			begin_item(s, item);
+			end_item(s, item, index++);
+		}
 	if (s->open == WIRE_THINKING) /* reasoning that led to nothing is refused */
 		buf_clear(&s->seal);
 	wire_stop_block(s);
@@ -145,17 +151,10 @@ void responses_take(struct wire_stream *s, const struct json *event)
 		wire_start(s, json_str(json_get(response, "id"), &s->scratch), "resp",
 			   json_str(json_get(response, "model"), &s->scratch));
 	if (response == event) {
-		const struct json *output = json_get(response, "output");
-		for (item = json_first(output); item; item = json_next(output, item)) {
-			begin_item(s, item);
-			end_item(s, item, ++index);
-		}
 		end_response(s, response);
 	} else if (json_str_is(type, "response.failed")) {
 		failure_from_error(&s->answer->failure, response);
-	} else if (json_str_is(type, "error")) {
-		failure_from_error(&s->answer->failure, event);
-	} else if (!s->answer->started) {
+	} else if (!s->answer->started && type) {
 		wire_error(s, "it does not begin with response.created");
 	} else if (json_str_is(type, "response.output_item.added")) {
 		begin_item(s, item);

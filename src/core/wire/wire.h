@@ -204,7 +204,7 @@ struct wire_stream {
 	struct buf event;
 	enum wire_block open;
 	unsigned blocks; /* blocks so far: the index of the next one */
-	int64_t item;    /* Responses: the item that the open block belongs to */
+	int64_t item;    /* Responses: the item that the open block belongs to; -1: it has no number, -2: none yet */
 	struct buf seal; /* of the open thinking; goes in when a block follows it */
 	bool sealed;     /* there was one */
 	struct wire_calls calls;

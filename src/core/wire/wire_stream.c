@@ -227,6 +227,12 @@ void wire_close(struct wire_stream *s)
 	send_event(s);
 }
 
+static void take_event(struct wire_stream *s, const struct json *event)
+{
+	if (!s->answer->failure.kind && !failure_in_event(&s->answer->failure, event))
+		s->form->take(s, event);
+}
+
 static int on_sse(void *data, struct str name, struct str payload)
 {
 	struct wire_stream *s = data;
@@ -235,9 +241,11 @@ static int on_sse(void *data, struct str name, struct str payload)
 
 	if (s->answer->failure.kind || s->over || (s->form->skips && s->form->skips(name)))
 		return 0;
+	if (!str_trim(payload).n)
+		return 0; /* a gateway keeps the connection alive */
 	if (!str_is(str_trim(payload), "[DONE]")) {
 		if (json_parse(&s->reader, payload.p, payload.n, &event, &err) == 0)
-			s->form->take(s, event);
+			take_event(s, event);
 		else if (!s->ending)
 			wire_error(s, err.text);
 		arena_reset(&s->scratch);
@@ -252,7 +260,7 @@ void wire_stream_init(struct wire_stream *s, const struct wire_form *form, struc
 		      const struct transcript *history, uint64_t request_bytes)
 {
 	*s = (struct wire_stream){
-		.form = form, .answer = answer, .history = history, .request_bytes = request_bytes, .item = -1
+		.form = form, .answer = answer, .history = history, .request_bytes = request_bytes, .item = -2
 	};
 	s->origin = STR("0000000000000000");
 	s->sse.event = on_sse;
@@ -275,7 +283,11 @@ bool wire_stream_whole(struct wire_stream *s, struct str json)
 
 	if (json_parse(&s->reader, json.p, json.n, &root, NULL) < 0)
 		return false;
-	s->form->take(s, root);
+	/* Gemini's answer is a list of chunks where a gateway dropped alt=sse. */
+	if (!json_is(root, JSON_ARRAY))
+		take_event(s, root);
+	for (const struct json *chunk = json_items(root); chunk; chunk = json_next(root, chunk))
+		take_event(s, chunk);
 	arena_reset(&s->scratch);
 	return s->answer->started || s->answer->failure.kind;
 }

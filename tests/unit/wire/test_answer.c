@@ -97,6 +97,9 @@ static const struct {
 	{ "an error event after a block", START BLOCK(EMPTY_TEXT) TEXT("a") STOP EVENT("error",
 	  ",\"error\":{\"type\":\"api_error\"}") TEXT("b"),
 	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\n event 500: 500 api_error: " },
+	{ "an error object of another API", START BLOCK(EMPTY_TEXT) TEXT("a") "data: {\"error\":{\"message\":\"no\",\"type\":\"None\","
+	  "\"code\":\"400\"}}\n\n", "text<a> event 400: 400 None: no" },
+	{ "signs of life without data", "data:\n\n" START "data: \n\n" END("end_turn"), "end_turn complete" },
 	{ "garbage", START "data: oops\n\n" END("end_turn"), " garbage" },
 	{ "pings, unknown events, unknown deltas, comments",
 	  EVENT("ping", "") START ": comment\n\n" EVENT("never_heard_of", ",\"x\":1") BLOCK(EMPTY_TEXT)

@@ -269,18 +269,32 @@ TEST(a_short_message_id_is_made_longer_and_a_long_one_is_kept)
 TEST(an_answer_that_came_whole_is_one_and_other_json_is_none)
 {
 	static const struct {
+		const struct wire_form *form;
 		const char *json;
 		bool is_one;
 		const char *expected;
 	} bodies[] = {
-		{ "{\"id\":\"" ID "\",\"choices\":[{\"message\":{\"content\":\"a\",\"tool_calls\":[" CALL(
+		{ &form_chat,
+		  "{\"id\":\"" ID "\",\"choices\":[{\"message\":{\"content\":\"a\",\"tool_calls\":[" CALL(
 			  0, "call_a", "Read",
 			  "{}") "]},\"finish_reason\":\"tool_calls\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}",
 		  true, "text<a>" A_BLOCK("a") A_CALL("call_a", "{}") "tool_use complete 1+0/2" },
-		{ "{\"error\":{\"message\":\"no\",\"code\":402}}", true, " event 402: 402 no" },
-		{ "{\"object\":\"list\"}", false, " open" },
-		{ "<html>", false, " open" },
-		{ "", false, " open" },
+		{ &form_chat, "{\"error\":{\"message\":\"no\",\"code\":402}}", true, " event 402: 402 no" },
+		{ &form_chat, "[{\"error\":{\"message\":\"no\",\"code\":402}}]", true, " event 402: 402 no" },
+		{ &form_chat, "{\"object\":\"list\"}", false, " open" },
+		{ &form_chat, "<html>", false, " open" },
+		{ &form_chat, "", false, " open" },
+		{ &form_responses, "{\"error\":{\"message\":\"no\",\"code\":402}}", true, " event 402: 402 no" },
+		{ &form_responses,
+		  "{\"object\":\"response\",\"status\":\"failed\",\"error\":{\"message\":\"no\",\"code\":\"invalid_prompt\"}}",
+		  true, " event 400: 400 invalid_prompt: no" },
+		{ &form_responses, "{\"message\":\"no\"}", false, " open" },
+		{ &form_gemini,
+		  "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]},"
+		  "{\"candidates\":[{\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":1,\"candidatesTokenCount\":2}}]",
+		  true, "text<a>" A_BLOCK("a") "end_turn complete 1+0/2" },
+		{ &form_gemini, "[{\"error\":{\"message\":\"no\",\"code\":402}}]", true, " event 402: 402 no" },
+		{ &form_gemini, "{\"message\":\"no\"}", false, " open" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(bodies); i++) {
@@ -288,7 +302,7 @@ TEST(an_answer_that_came_whole_is_one_and_other_json_is_none)
 		struct answer a;
 		struct wire_stream s;
 		answer_init(&a, &note_sink, &seen);
-		wire_stream_init(&s, &form_chat, &a, NULL, 100);
+		wire_stream_init(&s, bodies[i].form, &a, NULL, 100);
 		CHECK_INT(wire_stream_whole(&s, str_from(bodies[i].json)), bodies[i].is_one);
 		wire_stream_end(&s);
 		note_answer_end(&seen, &a);

@@ -149,6 +149,9 @@ static const struct {
 #define DONE(i, item)  EVENT("output_item.done\",\"output_index\":" #i ",\"item\":" item)
 #define SAID(i, text)  EVENT("output_text.delta\",\"output_index\":" #i ",\"delta\":\"" text "\"")
 #define THOUGHT(i, text) EVENT("reasoning_summary_text.delta\",\"output_index\":" #i ",\"delta\":\"" text "\"")
+#define OTHER_ERROR    "data: {\"error\":{\"message\":\"no\",\"type\":\"invalid_request_error\",\"code\":\"400\"}}\n\n"
+#define MESSAGE_OF(text) "{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"" text "\"}]}"
+#define A_SAID(text)   "text<" text ">" A_TEXT(text)
 #define MESSAGE        "{\"type\":\"message\",\"content\":[]}"
 #define REASONING      "{\"type\":\"reasoning\",\"summary\":[],\"encrypted_content\":\"xyz\"}"
 #define FUNCTION(id, in, more) "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"Read\",\"arguments\":\"" in "\"" more "}"
@@ -197,7 +200,12 @@ static const struct {
 	  " event 529: 529 server_is_overloaded: busy" },
 	{ "an error event", &form_responses, CREATED "data: {\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"Try again in 2s\"}\n\n",
 	  " event 429: 429 rate_limit_exceeded: Try again in 2s" },
-	{ "not one", &form_responses, "data: {\"x\":1}\n\n", " garbage" },
+	{ "an error of another API", &form_responses, CREATED SAID(0, "a") OTHER_ERROR, "text<a> event 400: 400 invalid_request_error: no" },
+	{ "items only at its end", &form_responses, CREATED EVENT("completed\"," R(",\"status\":\"completed\",\"output\":[" MESSAGE_OF("a") ","
+	  FUNCTION("call_a", "{}", "") "]" R_USAGE)), A_SAID("a") A_CALL("call_a", "{}") "tool_use" END },
+	{ "an item without a number", &form_responses, CREATED EVENT("output_item.done\",\"item\":" MESSAGE_OF("a")) COMPLETED, A_SAID("a") "end_turn" END },
+	{ "signs of life without data", &form_responses, "data:\n\n" CREATED "data: \n\n" SAID(0, "a") DONE(0, MESSAGE) COMPLETED, A_SAID("a") "end_turn" END },
+	{ "not one", &form_responses, "data: {\"x\":1}\n\n", " open" },
 	{ "gemini: thoughts, a text, its signature", &form_gemini,
 	  CHUNK("{\"text\":\"hm\",\"thought\":true}", "") CHUNK("{\"text\":\"a\"}", "") CHUNK("{\"text\":\"b\"}", "") CHUNK("{\"text\":\"\",\"thoughtSignature\":\"sig\"}", "")
 	  STOP("STOP"), "thinking<hm>" A_THOUGHT("hm", "") "text<a>text<b>" A_TEXT("ab") A_THOUGHT("", "gemini:" TEST_ORIGIN ":sig") "end_turn" END },
@@ -211,6 +219,7 @@ static const struct {
 	{ "gemini: cut", &form_gemini, CHUNK("{\"text\":\"a\"}", ""), "text<a> open" },
 	{ "gemini: an error", &form_gemini, CHUNK("{\"text\":\"a\"}", "") "data: {\"error\":{\"code\":503,\"message\":\"busy\",\"status\":\"UNAVAILABLE\"}}\n\n",
 	  "text<a> event 503: 503 UNAVAILABLE: busy" },
+	{ "gemini: an error of another API", &form_gemini, CHUNK("{\"text\":\"a\"}", "") "data: {\"error\":null}\n\n" OTHER_ERROR, "text<a> event 400: 400 invalid_request_error: no" },
 	{ "chat: signed blocks of Claude, behind LiteLLM", &form_chat,
 	  C_DELTA("{\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"h\",\"signature\":\"\"}]}")
 	  C_DELTA("{\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"m\",\"signature\":null}]}")
