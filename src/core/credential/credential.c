@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "lib/base/id.h"
 #include "lib/base/library.h"
+#include "lib/base/list.h"
 
 enum {
 	MOST_REFUSALS = 2,
@@ -52,9 +53,7 @@ void credential_cancel(struct credential *c, struct credential_wait *w)
 {
 	if (!w->prev)
 		return;
-	*w->prev = w->next;
-	if (w->next)
-		w->next->prev = w->prev;
+	list_remove(w);
 	w->prev = NULL;
 }
 
@@ -87,11 +86,7 @@ static void start_refresh(struct credential *c)
 
 void credential_want(struct credential *c, struct credential_wait *w)
 {
-	w->next = c->waiting;
-	w->prev = &c->waiting;
-	if (c->waiting)
-		c->waiting->prev = &w->next;
-	c->waiting = w;
+	list_push(&c->waiting, w);
 	if (c->fetching)
 		return;
 	if (credential_ready(c)) {

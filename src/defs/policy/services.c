@@ -9,11 +9,7 @@
 
 void services_observe(struct services *sv, struct observer *o)
 {
-	struct observer **at = &sv->observers;
-
-	while (*at)
-		at = &(*at)->next;
-	*at = o;
+	list_push_last(&sv->observers, o);
 }
 
 void services_log(struct services *sv, const char *subject, const char *fmt, ...)

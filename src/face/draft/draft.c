@@ -4,6 +4,7 @@
 #include "face/screen/paint.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
+#include "lib/base/list.h"
 
 enum { FIRST_MARK = 0xf0000, LAST_MARK = 0xffffd };
 
@@ -22,11 +23,8 @@ static void drop_changes(struct draft *d, size_t keep)
 
 	for (size_t i = 0; i < keep && *at; i++)
 		at = &(*at)->next;
-	while (*at) {
-		struct draft_change *gone = *at;
-		*at = gone->next;
+	for (struct draft_change *gone; (gone = list_pop(at));)
 		free(gone);
-	}
 	d->change_count = MIN(d->change_count, keep);
 }
 
