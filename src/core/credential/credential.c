@@ -287,8 +287,7 @@ void credential_ask(struct credential *c, const char *method, const char *url, c
 
 	fetch_step_begin(c, limit_ms, step);
 	if (!c->http)
-		c->http =
-			http_new(c->options.loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, &err);
+		c->http = http_new(c->options.loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION });
 	buf_clear(&c->body);
 	buf_addstr(&c->body, body ? body : "");
 	struct http_request request = { .method = method,
@@ -298,7 +297,7 @@ void credential_ask(struct credential *c, const char *method, const char *url, c
 					.stall_ms = limit_ms,
 					.answer = &c->output,
 					.limit_bytes = LARGEST_OUTPUT };
-	if (!c->http || http_start(c->http, &request, &handlers, c, &c->request, &err) < 0)
+	if (http_start(c->http, &request, &handlers, c, &c->request, &err) < 0)
 		fetch_step_end(c, err.text);
 }
 

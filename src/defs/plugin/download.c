@@ -42,7 +42,7 @@ static int transfer_run(struct http *h, const char *url, size_t limit_bytes, str
 int download(const char *url, size_t limit_bytes, struct buf *out, struct err *err)
 {
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
+	struct http *h = http_new(loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION });
 	int status = transfer_run(h, url, limit_bytes, out, err);
 
 	http_free(h);

@@ -36,7 +36,7 @@ bool http_prepare(uv_thread_t *ret_thread)
 	return uv_thread_create(ret_thread, on_prepare, NULL) == 0;
 }
 
-struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err)
+struct http *http_new(struct loop *loop, const struct http_options *options)
 {
 	return xnew(struct http, .loop = loop,
 		    .shard_size = options->shard_size ? options->shard_size : DEFAULT_SHARD_SIZE,

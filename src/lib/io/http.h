@@ -77,7 +77,7 @@ struct http_request {
  * short run's start and needs nothing of it; a request that comes before its end waits. False: no thread, and the
  * first request does it. */
 bool http_prepare(uv_thread_t *ret_thread);
-struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err);
+struct http *http_new(struct loop *loop, const struct http_options *options);
 void http_free(struct http *h);           /* closes idle connections; runs no callbacks; no request may be active */
 unsigned http_pick_shard(struct http *h); /* never 0, so that 0 can mean: none picked yet */
 int http_start(struct http *h, const struct http_request *request, const struct http_handlers *handlers, void *data,

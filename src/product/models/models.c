@@ -394,8 +394,8 @@ static int models_update(struct cadre_call *call)
 		if (services_may_block(sv, call->err) < 0)
 			return -(int)call->err->kind;
 		struct http *client =
-			http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, &why);
-		int status = client ? models_request(client, &get, &bytes, &why) : -(int)why.kind;
+			http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION });
+		int status = models_request(client, &get, &bytes, &why);
 		http_free(client);
 		if (status < 0)
 			return err_set(call->err, ERR_IO, "%s: %s", path, why.text);

@@ -300,13 +300,7 @@ struct cadre *cadre_new(char *why, size_t why_size)
 	c->services.loop = loop_new(0);
 	c->services.changes.loop = c->services.loop;
 	c->services.descriptor_limit = descriptor_limit(false);
-	c->services.spawner = spawner_new(c->services.loop, &err);
-	if (!c->services.spawner) {
-		api_status(-(int)err.kind, &err, why, why_size);
-		loop_free(c->services.loop);
-		free(c);
-		return NULL;
-	}
+	c->services.spawner = spawner_new(c->services.loop);
 	return c;
 }
 
