@@ -22,11 +22,6 @@ struct client {
 
 static void next_request(struct client *v);
 
-static struct cadre_session *client_session(const struct client *v)
-{
-	return v->base.server->session;
-}
-
 static void client_free(struct control_client *base)
 {
 	buf_release(&CONTAINER_OF(base, struct client, base)->out);
@@ -92,7 +87,7 @@ static void put_task(struct json_out *w, struct agent_record *record)
 /* The session with the records that were waited for, with this one, or with all. */
 static void answer_session(struct client *v, struct agent_record *only)
 {
-	const struct cadre_session *s = client_session(v);
+	const struct cadre_session *s = v->base.server->session;
 	struct agent_record *record = v->pending ? NULL : only ? only : s->tree.records;
 	struct json_out w = json_out(&v->out);
 
@@ -136,7 +131,7 @@ static bool choose_named(struct client *v, const struct json *agents)
 	v->pending = xcalloc(agents->count + 1, sizeof *v->pending);
 	for (const struct json *name = json_first(agents); name; name = json_next(agents, name)) {
 		struct str id = json_str(name, &a);
-		struct agent_record *record = map_get(&client_session(v)->tree.by_id, id);
+		struct agent_record *record = map_get(&v->base.server->session->tree.by_id, id);
 		if (!record)
 			buf_addf(&why, "no such agent: " STR_FMT, STR_ARG(id));
 		else if (!record->live && !is_parked(record))
@@ -156,7 +151,7 @@ static bool choose_named(struct client *v, const struct json *agents)
 static void answer_stop(struct client *v, const struct json *request)
 {
 	const struct json *agents = json_get(request, "agents");
-	const struct agent_tree *t = &client_session(v)->tree;
+	const struct agent_tree *t = &v->base.server->session->tree;
 
 	if (json_is(agents, JSON_ARRAY)) {
 		if (!choose_named(v, agents))
@@ -183,7 +178,7 @@ static void answer_stop(struct client *v, const struct json *request)
 static void answer_tell(struct client *v, const struct json *request)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct agent_tree *t = &client_session(v)->tree;
+	struct agent_tree *t = &v->base.server->session->tree;
 	struct str name = json_str(json_get(request, "agent"), &a), text = json_str(json_get(request, "text"), &a);
 	struct agent_record *record = agent_tree_member(t, name);
 	char id[UUID_LEN + 1];

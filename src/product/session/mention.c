@@ -73,11 +73,6 @@ static void on_done(struct tool_call *call)
 	loop_kick(call->env->loop, &one->all->kick);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void list_directory(struct mention *one)
 {
 	struct hidden_files *hidden = hidden_files_find_at(&one->all->session->tree.main.env, one->path, one->target);
@@ -91,7 +86,7 @@ static void list_directory(struct mention *one)
 			continue;
 		names[count++] = arena_printf(&a, "%s%s", e->d_name, e->d_type == DT_DIR ? "/" : "");
 	}
-	qsort(names, count, sizeof *names, by_name);
+	qsort(names, count, sizeof *names, str_compare);
 	for (size_t i = 0; i < count; i++)
 		buf_addf(&one->text, "%s\n", names[i]);
 	if (count == MOST_NAMES)
