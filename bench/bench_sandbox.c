@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 	(void)file_make_dirs(arena_printf(&a, "%s/.git/hooks", work), 0755, &err);
 	(void)file_replace(arena_printf(&a, "%s/.env", work), "x", 1, &err);
 	b.loop = loop_new(0);
-	b.spawner = spawner_new(b.loop, &err);
+	b.spawner = spawner_new(b.loop);
 	b.sandbox = sandbox_new(&(struct sandbox_options){ b.loop, dir, arena_printf(&a, "%s/tmp", dir), b.spawner });
 	b.env = (struct tool_env){ .loop = b.loop, .spawner = b.spawner, .cwd = work, .root = work, .dirs = dirs };
 	struct sandbox_policy *policy = xcalloc(1, sizeof *policy);

@@ -16,9 +16,9 @@
 #include "config/settings/settings.h"
 #include "guard/permission/mode.h"
 #include "lib/base/crash.h"
+#include "lib/base/list.h"
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
-#include "lib/base/list.h"
 
 enum { END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100, OLDEST_TMUX = 302 };
 
@@ -101,15 +101,12 @@ static void on_limit(struct timer *timer);
 
 static struct pane *pane_new(struct panes *all, struct agent_record *record)
 {
-	struct pane **at = &all->first;
 	struct pane *p = pane_of(record);
 
 	if (p)
 		return p;
 	p = xcalloc(1, sizeof *p);
-	while (*at)
-		at = &(*at)->next;
-	*at = p;
+	list_push_last(&all->first, p);
 	p->all = all;
 	p->record = record;
 	p->state = PANE_OVER;

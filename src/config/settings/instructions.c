@@ -8,6 +8,7 @@
 #include "lib/git/git_head.h"
 #include "lib/match/gitignore.h"
 #include "config/catalog/frontmatter.h"
+#include "lib/io/dir.h"
 
 enum { MOST_HOPS = 4, MOST_RULES = 200, MOST_PATTERNS = 1000, LARGEST_FILE = 256 << 10, DEFAULT_LIMIT = 1 << 20 };
 
@@ -256,15 +257,10 @@ static void add_file(struct collector *c, const char *path, const char *label, c
 	instruction_imports(buf_str(&clean), path, hops, follow_import, c);
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 static void add_rules(struct collector *c, const char *dir, const char *label, unsigned depth)
 {
 	struct dirent **entries;
-	int n = depth < 8 ? scandir(dir, &entries, NULL, by_name) : 0;
+	int n = depth < 8 ? scandir(dir, &entries, NULL, dir_by_name) : 0;
 
 	for (int i = 0; i < n; i++) {
 		const char *name = entries[i]->d_name;

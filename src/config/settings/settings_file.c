@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/git/git_head.h"
+#include "lib/io/dir.h"
 
 static int parse_text(struct settings_file *f, struct err *err)
 {
@@ -157,11 +158,6 @@ static void add_local(struct settings_paths *p, const struct settings_spec *spec
 		add_layer_file(p, LAYER_LOCAL, path_join(p->arena, root, name));
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 static int is_json(const struct dirent *e)
 {
 	return e->d_name[0] != '.' && str_ends(str_from(e->d_name), STR(".json"));
@@ -173,7 +169,7 @@ static int add_managed(struct settings_paths *p, const char *dir, struct err *er
 	char *parts = path_join(p->arena, dir, "managed-settings.d");
 
 	add_layer_file(p, LAYER_MANAGED, path_join(p->arena, dir, "managed-settings.json"));
-	int n = scandir(parts, &entries, is_json, by_name);
+	int n = scandir(parts, &entries, is_json, dir_by_name);
 	if (n < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (n < 0)

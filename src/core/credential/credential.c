@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "lib/base/id.h"
 #include "lib/base/library.h"
+#include "lib/base/list.h"
 
 enum {
 	MOST_REFUSALS = 2,
@@ -54,9 +55,7 @@ void credential_cancel(struct credential *c, struct credential_wait *w)
 {
 	if (!w->prev)
 		return;
-	*w->prev = w->next;
-	if (w->next)
-		w->next->prev = w->prev;
+	list_remove(w);
 	w->prev = NULL;
 }
 
@@ -89,11 +88,7 @@ static void start_refresh(struct credential *c)
 
 void credential_want(struct credential *c, struct credential_wait *w)
 {
-	w->next = c->waiting;
-	w->prev = &c->waiting;
-	if (c->waiting)
-		c->waiting->prev = &w->next;
-	c->waiting = w;
+	list_push(&c->waiting, w);
 	if (c->fetching)
 		return;
 	if (credential_ready(c)) {
@@ -325,8 +320,7 @@ void credential_ask(struct credential *c, const char *method, const char *url, c
 
 	fetch_step_begin(c, limit_ms, step);
 	if (!c->http)
-		c->http =
-			http_new(c->options.loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, &err);
+		c->http = http_new(c->options.loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION });
 	buf_clear(&c->body);
 	buf_addstr(&c->body, body ? body : "");
 	struct http_request request = { .method = method,
@@ -336,7 +330,7 @@ void credential_ask(struct credential *c, const char *method, const char *url, c
 					.stall_ms = limit_ms,
 					.answer = &c->output,
 					.limit_bytes = LARGEST_OUTPUT };
-	if (!c->http || http_start(c->http, &request, &handlers, c, &c->request, &err) < 0)
+	if (http_start(c->http, &request, &handlers, c, &c->request, &err) < 0)
 		fetch_step_end(c, err.text);
 }
 

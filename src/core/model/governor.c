@@ -3,6 +3,7 @@
 #include "core/model/governor.h"
 #include <assert.h>
 #include "core/model/catalog.h"
+#include "lib/base/list.h"
 
 enum { MOST_PATIENCE = 32 };
 
@@ -50,11 +51,7 @@ static struct governor *whole_of(struct governor *g)
 
 static void governor_unlink(struct governor *g, struct governor_slot *slot)
 {
-	*slot->prev = slot->next;
-	if (slot->next)
-		slot->next->prev = slot->prev;
-	else
-		g->end = slot->prev;
+	list_remove_from(&g->end, slot);
 	slot->waiting = false;
 	g->waiting--;
 	bool any = false;

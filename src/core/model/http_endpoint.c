@@ -114,8 +114,7 @@ int http_endpoint_open(const struct provider *provider, const struct endpoint_op
 						.client_cert = variables_get(&o->variables, "CLAUDE_CODE_CLIENT_CERT"),
 						.client_key = variables_get(&o->variables, "CLAUDE_CODE_CLIENT_KEY"),
 						.client_key_password = variables_get(
-							&o->variables, "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE") },
-			err);
+							&o->variables, "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE") });
 	if (at->header)
 		add_header(p, arena_strdup(&p->arena, at->header));
 	if (!p->client) {

@@ -7,85 +7,46 @@
 
 enum { MOST_REDIRECTS = 5 };
 
-struct transfer {
-	struct loop *loop;
-	struct buf *out;
-	size_t from; /* where its bytes begin in out */
-	int status;
-	struct buf location; /* the header of a redirect */
-	bool over;
-	enum http_error error;
-	char why[200];
-};
-
-static void on_header(struct http_req *r, struct str name, struct str value)
+static int transfer_run(struct http *h, const char *url, size_t limit_bytes, struct buf *out, struct err *err)
 {
-	struct transfer *t = http_data(r);
-
-	if (!str_is_nocase(name, "location"))
-		return;
-	buf_clear(&t->location);
-	buf_append(&t->location, value);
-}
-
-static void on_done(struct http_req *r, enum http_error error, const char *text)
-{
-	struct transfer *t = http_data(r);
-
-	t->error = error;
-	t->status = http_status(r);
-	snprintf(t->why, sizeof t->why, "%s", text ? text : "");
-	t->over = true;
-	loop_stop(t->loop);
-}
-
-static int transfer_run(struct transfer *t, struct http *h, const char *url, size_t limit_bytes, struct err *err)
-{
-	static const struct http_handlers handlers = { .on_header = on_header, .on_done = on_done };
 	AUTO_ARENA struct arena a = { 0 };
-	struct http_req *r;
+	AUTO_BUF struct buf location = { 0 };
+	size_t from = out->n;
+	int status;
 
 	for (unsigned i = 0;; i++) {
+		struct http_request request = {
+			.method = "GET", .url = url, .limit_bytes = limit_bytes, .answer = out
+		};
 		struct url u;
 		if (url_parse(&a, url, &u, err) < 0 ||
 		    (strcmp(u.scheme, "https") != 0 && address_kind_of_host(str_from(u.host)) != ADDRESS_LOOPBACK))
 			return err_set(err, ERR_USAGE, "not an https URL: %.120s", url);
-		t->out->n = t->from;
-		t->over = false;
-		buf_clear(&t->location);
-		struct http_request request = {
-			.method = "GET", .url = url, .limit_bytes = limit_bytes, .answer = t->out
-		};
-		int rc = http_start(h, &request, &handlers, t, &r, err);
+		out->n = from;
+		buf_clear(&location);
+		int rc = http_ask(h, &request, &status, &location, err);
 		if (rc < 0)
-			return rc;
-		while (!t->over)
-			loop_run(t->loop);
-		bool redirected = t->status >= 301 && t->status <= 308 && t->status != 304 && t->location.n;
-		if (t->error || !redirected || i == MOST_REDIRECTS)
+			return rc == -ERR_LIMIT ? err_set(err, ERR_LIMIT, "is too large") : rc;
+		bool redirected = status >= 301 && status <= 308 && status != 304 && location.n;
+		if (!redirected || i == MOST_REDIRECTS)
 			break;
-		const char *next = url_resolve(&a, url, t->location.p);
-		url = next ? next : arena_strdup(&a, t->location.p);
+		const char *next = url_resolve(&a, url, location.p);
+		url = next ? next : arena_strdup(&a, location.p);
 	}
-	if (t->error == HTTP_TOO_LARGE)
-		return err_set(err, ERR_LIMIT, "is too large");
-	if (t->error)
-		return err_set(err, ERR_IO, "%s", t->why);
-	if (t->status != 200)
-		return err_set(err, t->status == 404 ? ERR_NOT_FOUND : ERR_IO, "the server answered with status %d",
-			       t->status);
+	if (status != 200)
+		return err_set(err, status == 404 ? ERR_NOT_FOUND : ERR_IO, "the server answered with status %d",
+			       status);
 	return 0;
 }
 
 int download(const char *url, size_t limit_bytes, struct buf *out, struct err *err)
 {
-	struct transfer t = { .loop = loop_new(0), .out = out, .from = out->n };
-	struct http *h = http_new(t.loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
-	int status = transfer_run(&t, h, url, limit_bytes, err);
+	struct loop *loop = loop_new(0);
+	struct http *h = http_new(loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION });
+	int status = transfer_run(h, url, limit_bytes, out, err);
 
 	http_free(h);
-	buf_release(&t.location);
-	loop_run(t.loop); /* lets closing handles close */
-	loop_free(t.loop);
+	loop_run(loop); /* lets closing handles close */
+	loop_free(loop);
 	return status;
 }

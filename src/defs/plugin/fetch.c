@@ -29,11 +29,10 @@ static int program_run(const struct program *p, struct err *err)
 {
 	struct child_options options = { .argv = p->argv, .envp = p->envp, .cwd = p->cwd };
 	struct loop *loop = loop_new(0);
-	struct spawner *spawner = spawner_new(loop, err);
+	struct spawner *spawner = spawner_new(loop);
 	AUTO_BUF struct buf output = { 0 };
 	int ended = 0;
-	int status =
-		spawner ? spawn_wait(spawner, &options, CAP_MS, OUTPUT_LIMIT, &output, &ended, err) : -(int)err->kind;
+	int status = spawn_wait(spawner, &options, CAP_MS, OUTPUT_LIMIT, &output, &ended, err);
 	struct str said = str_trim(buf_str(&output));
 
 	if (status > 0)

@@ -3,17 +3,13 @@
 #include "defs/policy/services.h"
 #include "core/model/catalog.h"
 #include "core/store/session_list.h"
+#include "lib/base/list.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "lib/base/list.h"
 
 void services_observe(struct services *sv, struct observer *o)
 {
-	struct observer **at = &sv->observers;
-
-	while (*at)
-		at = &(*at)->next;
-	*at = o;
+	list_push_last(&sv->observers, o);
 }
 
 void services_log(struct services *sv, const char *subject, const char *fmt, ...)

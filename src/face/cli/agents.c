@@ -3,6 +3,7 @@
 #include "face/cli/agents.h"
 #include "face/cli/view.h"
 #include "face/screen/paint.h"
+#include "lib/base/list.h"
 
 static void row_free(struct agent_row *r)
 {
@@ -37,13 +38,11 @@ static char *detail_of(const struct cadre_event *e, enum cadre_detail which)
 
 void agents_remove(struct agents *a, const char *id)
 {
-	struct agent_row **at = &a->first, *gone = map_remove(&a->by_id, str_from(id));
+	struct agent_row *gone = map_remove(&a->by_id, str_from(id));
 
 	if (!gone)
 		return;
-	while (*at != gone)
-		at = &(*at)->next;
-	*at = gone->next;
+	list_drop(&a->first, gone);
 	a->running -= !gone->ended_ms && !gone->waits;
 	a->asking -= gone->asks;
 	row_free(gone);

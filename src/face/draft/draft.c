@@ -2,6 +2,7 @@
  * draft.c - the text that is being typed. */
 #include "face/draft/draft.h"
 #include "face/screen/paint.h"
+#include "lib/base/list.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
@@ -23,11 +24,8 @@ static void drop_changes(struct draft *d, size_t keep)
 
 	for (size_t i = 0; i < keep && *at; i++)
 		at = &(*at)->next;
-	while (*at) {
-		struct draft_change *gone = *at;
-		*at = gone->next;
+	for (struct draft_change *gone; (gone = list_pop(at));)
 		free(gone);
-	}
 	d->change_count = MIN(d->change_count, keep);
 }
 

@@ -10,6 +10,7 @@
 #include "face/cli/view.h"
 #include "face/screen/markdown.h"
 #include "face/tui/ask.h"
+#include "lib/base/list.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 
@@ -210,12 +211,8 @@ static void add_inquiry(struct ask *ask, const struct cadre_event *e, size_t i)
 
 static void ask_queue(struct tui *t, struct ask *ask)
 {
-	struct ask **at = &t->asks;
-
 	agents_set_asking(&t->agents, ask->agent, true);
-	while (*at)
-		at = &(*at)->next;
-	*at = ask;
+	list_push_last(&t->asks, ask);
 	notice_user(t, "a question waits");
 	ask_consider(t);
 	tui_changed(t);
@@ -385,16 +382,12 @@ static void walk(struct tui *t, bool back)
 
 	if (!t->asks->next)
 		return;
-
 	for (const struct ask *ask = t->asks->next; ask; ask = ask->next)
 		waiting++;
 	for (size_t n = back ? waiting : 1; n; n--) { /* the first one goes to the end */
-		struct ask *first = t->asks, **last = &t->asks;
-		t->asks = first->next;
+		struct ask *first = list_pop(&t->asks);
 		first->next = NULL;
-		while (*last)
-			last = &(*last)->next;
-		*last = first;
+		list_push_last(&t->asks, first);
 	}
 	ask_again(t);
 	t->asks->takes_keys = true;

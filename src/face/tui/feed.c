@@ -4,6 +4,7 @@
 #include "face/screen/markdown.h"
 #include "face/tui/state.h"
 #include "face/cli/view.h"
+#include "lib/base/list.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 
@@ -263,11 +264,8 @@ static void feed_delta(struct tui *t, const struct cadre_event *e)
 static struct tool_run *take_tool(struct tui *t, const char *id)
 {
 	for (struct tool_run **at = &t->tools; *at; at = &(*at)->next)
-		if (!strcmp((*at)->id, id)) {
-			struct tool_run *run = *at;
-			*at = run->next;
-			return run;
-		}
+		if (!strcmp((*at)->id, id))
+			return list_pop(at);
 	return NULL;
 }
 
@@ -283,7 +281,7 @@ static void tool_run_free(struct tool_run *run)
 
 static void tool_started(struct tui *t, const struct cadre_event *e)
 {
-	struct tool_run **at = &t->tools, *run = xcalloc(1, sizeof *run);
+	struct tool_run *run = xcalloc(1, sizeof *run);
 	struct str rest = str_trim(view_event_text(e));
 	/* an input without a subject is JSON, which says nothing to a person */
 	struct str subject = str_starts(rest, STR("{\"")) ? STR("") : str_cut(&rest, '\n');
@@ -294,9 +292,7 @@ static void tool_started(struct tui *t, const struct cadre_event *e)
 				  .name = xstrdup(cadre_event_name(e)),
 				  .summary = render_copy(utf8_cut(subject, SUMMARY_BYTES)),
 				  .started_ms = tui_now_ms() };
-	while (*at)
-		at = &(*at)->next;
-	*at = run;
+	list_push_last(&t->tools, run);
 	tui_changed(t);
 }
 

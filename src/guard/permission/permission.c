@@ -3,6 +3,7 @@
 #include "guard/permission/permission.h"
 #include <assert.h>
 #include "guard/permission/evaluation_int.h"
+#include "lib/base/list.h"
 
 static const struct rule_origin session_origin = { .layer = "session" };
 static const struct rule_origin definition_origin = { .layer = "agent" };
@@ -11,11 +12,8 @@ static const struct rule_origin call_origin = { .layer = "command" };
 void permission_release(struct permission *p)
 {
 	permission_revoke(p, NULL);
-	while (p->narrowings) {
-		struct permission_narrowing *n = p->narrowings;
-		p->narrowings = n->next;
+	for (struct permission_narrowing *n; (n = list_pop(&p->narrowings));)
 		free(n);
-	}
 	rule_set_unref(p->rules);
 	rule_set_unref(p->own);
 	*p = (struct permission){ 0 };
@@ -195,10 +193,7 @@ void permission_narrow(struct permission *p, struct str tools, enum permission_m
 
 	while (*at && !str_is(tools, (*at)->tools))
 		at = &(*at)->next;
-	struct permission_narrowing *old = *at;
-	if (old)
-		*at = old->next;
-	free(old);
+	free(list_pop(at));
 	if (mode == PERMISSION_BYPASS)
 		return;
 	struct permission_narrowing *n = xcalloc(1, sizeof *n + tools.n + 1);

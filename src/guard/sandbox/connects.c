@@ -21,6 +21,7 @@
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include "lib/base/list.h"
 #include "lib/io/file.h"
 #include "guard/permission/resolved_path.h"
 #include "guard/sandbox/sandbox_int.h"
@@ -78,9 +79,7 @@ static void on_watch_closed(uv_handle_t *handle)
 	struct connects *c = w->all;
 
 	close(w->fd);
-	*w->prev = w->next;
-	if (w->next)
-		w->next->prev = w->prev;
+	list_remove(w);
 	free(w);
 	connects_maybe_free(c);
 }
@@ -144,9 +143,7 @@ static void pending_end(struct pending *p, int error)
 	timer_stop(p->all->loop, &p->timer);
 	(void)fcntl(p->fd, F_SETFL, flags & ~O_NONBLOCK);
 	answer(p->listener, p->id, error);
-	*p->prev = p->next;
-	if (p->next)
-		p->next->prev = p->prev;
+	list_remove(p);
 	close(p->fd);
 	close(p->listener);
 	if (p->target >= 0)
@@ -335,8 +332,6 @@ static void serve(struct connects *c, int listener, const struct seccomp_notif *
 	if (blocks && must_wait(error)) {
 		struct pending *p = xcalloc(1, sizeof *p);
 		*p = (struct pending){ .all = c,
-				       .next = c->pending,
-				       .prev = &c->pending,
 				       .timer.fire = on_retry,
 				       .id = id,
 				       .pid = pid,
@@ -346,9 +341,7 @@ static void serve(struct connects *c, int listener, const struct seccomp_notif *
 				       .target = target,
 				       .address = at,
 				       .length = length };
-		if (p->next)
-			p->next->prev = &p->next;
-		c->pending = p;
+		list_push(&c->pending, p);
 		timer_start(c->loop, &p->timer, RETRY_MS);
 		return;
 	}
@@ -401,11 +394,7 @@ static void on_listener(uv_poll_t *poll, int status, int events)
 			struct watch *w = xcalloc(1, sizeof *w);
 			memcpy(&w->fd, CMSG_DATA(head), sizeof w->fd);
 			w->all = c;
-			w->next = c->watches;
-			w->prev = &c->watches;
-			if (w->next)
-				w->next->prev = &w->next;
-			c->watches = w;
+			list_push(&c->watches, w);
 			uv_poll_init(loop_uv(c->loop), &w->poll, w->fd);
 			w->poll.data = w;
 			uv_poll_start(&w->poll, UV_READABLE | UV_DISCONNECT, on_call);

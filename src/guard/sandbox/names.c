@@ -3,6 +3,7 @@
  * to it says which name was meant. No packet leaves: there is no way to tell anybody anything by a lookup. */
 #include <netinet/in.h>
 #include "lib/base/buf.h"
+#include "lib/base/list.h"
 #include "lib/base/map.h"
 #include "guard/sandbox/sandbox_int.h"
 
@@ -166,9 +167,7 @@ static void on_asker_closed(uv_handle_t *handle)
 	struct asker *a = handle->data;
 	struct names *n = a->names;
 
-	*a->prev = a->next;
-	if (a->next)
-		a->next->prev = a->prev;
+	list_remove(a);
 	free(a);
 	n->asker_count--;
 	if (!--n->open && n->closing)
@@ -233,11 +232,7 @@ static void on_asker(uv_stream_t *listener, int status)
 	a->names = n;
 	a->socket.data = a;
 	a->timer.fire = on_asker_silent;
-	a->next = n->askers;
-	a->prev = &n->askers;
-	if (a->next)
-		a->next->prev = &a->next;
-	n->askers = a;
+	list_push(&n->askers, a);
 	n->open++;
 	n->asker_count++;
 	uv_unref((uv_handle_t *)&a->socket);

@@ -6,6 +6,7 @@
  *     head --(a whole request)--> naming --(resolved)--> dialling --(connected)--> flowing --(both sides at their end)--> closed
  *       \---------- refused: an answer that says why, then closed ----------/ */
 #include "lib/base/buf.h"
+#include "lib/base/list.h"
 #include "lib/io/address.h"
 #include "guard/sandbox/sandbox_int.h"
 
@@ -71,9 +72,7 @@ static void on_link_closed(uv_handle_t *handle)
 
 	if (--l->handles || l->busy)
 		return;
-	*l->prev = l->next;
-	if (l->next)
-		l->next->prev = l->prev;
+	list_remove(l);
 	p->count--;
 	if (l->joined && !p->closing)
 		publish_return(p->sandbox->publish, l->spare);
@@ -571,11 +570,7 @@ static struct link *link_accept(struct proxy *p, uv_stream_t *listener)
 	l->handles = 1;
 	l->side[SIDE_IN].data = l;
 	l->timer.fire = on_silence;
-	l->next = p->links;
-	l->prev = &p->links;
-	if (l->next)
-		l->next->prev = &l->next;
-	p->links = l;
+	list_push(&p->links, l);
 	p->count++;
 	if (uv_accept(listener, (uv_stream_t *)&l->side[SIDE_IN]) < 0 || p->count > LINKS_MAX)
 		link_close(l);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include "lib/base/buf.h"
+#include "lib/base/list.h"
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
@@ -551,12 +552,8 @@ int sandbox_hold(struct sandbox *s, const struct sandbox_request *r, struct sand
 		return 0;
 	struct sandbox_held *held = xcalloc(1, sizeof *held);
 	int rc = fill_held(s, r, held, err);
-	held->next = s->held;
-	held->prev = &s->held;
+	list_push(&s->held, held);
 	held->of = s;
-	if (held->next)
-		held->next->prev = &held->next;
-	s->held = held;
 	if (rc < 0)
 		sandbox_held_free(TAKE(held));
 	*ret_held = held;
@@ -598,11 +595,8 @@ void sandbox_held_free(struct sandbox_held *held)
 {
 	if (!held)
 		return;
-	if (held->prev) {
-		*held->prev = held->next;
-		if (held->next)
-			held->next->prev = held->prev;
-	}
+	if (held->prev)
+		list_remove(held);
 	if (held->objects)
 		git_objects_move(held->objects);
 	plan_release(held);

@@ -2,6 +2,7 @@
  * shell_simple.c - one simple command: assignments, words and redirections, in any order that bash allows; or the name of
  * a function that is defined here. */
 #include "guard/shell/shell_parse_int.h"
+#include "lib/base/list.h"
 
 static const struct {
 	const char *text;
@@ -33,7 +34,6 @@ static bool is_descriptor(const struct shell_word *w)
 static void add_here(struct shell_parser *p, struct shell_redirect *r)
 {
 	struct shell_here *h = arena_calloc(p->sink->arena, sizeof *h);
-	struct shell_here **last = &p->pending;
 
 	if (!r->target.literal || memchr(r->target.text.p, '\n', r->target.text.n))
 		shell_fail(p, "the delimiter of a here-document is not plain text");
@@ -45,9 +45,7 @@ static void add_here(struct shell_parser *p, struct shell_redirect *r)
 	h->body = arena_calloc(p->sink->arena, sizeof *h->body);
 	h->body->p = "";
 	r->body = h->body;
-	while (*last)
-		last = &(*last)->next;
-	*last = h;
+	list_push_last(&p->pending, h);
 }
 
 /* The digits before an operator, {name} before one, or nothing. Returns the length, and *ret_fd for digits. */

@@ -39,6 +39,15 @@
 			*at_ = (object)->next;   \
 	} while (0)
 
+/* Behind the last object of a short list without prev. */
+#define list_push_last(head, object)           \
+	do {                                   \
+		__typeof__(head) at_ = (head); \
+		while (*at_)                   \
+			at_ = &(*at_)->next;   \
+		*at_ = (object);               \
+	} while (0)
+
 /* Lists with an end, at which `end` points: first in, first out. */
 #define list_append(end, object)          \
 	do {                              \

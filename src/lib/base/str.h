@@ -82,6 +82,11 @@ struct str str_cut(struct str *rest, char c);
 
 /* Changes of one letter, and swaps of two neighbours, that lead from a to b. SIZE_MAX: one is longer than 64 bytes. */
 size_t str_distance(struct str a, struct str b);
+/* For qsort() of a list of texts. */
+static inline int str_compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 size_t str_count(const char *const *list);                      /* of a list that ends with NULL; NULL: none */
 const char *env_get(const char *const *envp, const char *name); /* envp NULL: of the process; NULL: not there */
 

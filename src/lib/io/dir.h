@@ -35,3 +35,9 @@ static inline DIR *dir_open_at(int parent, const char *name)
 		close(fd);
 	return dir;
 }
+
+/* For scandir(). */
+static inline int dir_by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}

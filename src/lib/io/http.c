@@ -36,7 +36,7 @@ bool http_prepare(uv_thread_t *ret_thread)
 	return uv_thread_create(ret_thread, on_prepare, NULL) == 0;
 }
 
-struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err)
+struct http *http_new(struct loop *loop, const struct http_options *options)
 {
 	return xnew(struct http, .loop = loop,
 		    .shard_size = options->shard_size ? options->shard_size : DEFAULT_SHARD_SIZE,
@@ -386,4 +386,51 @@ int http_start(struct http *h, const struct http_request *request, const struct 
 	loop_kick(h->loop, &r->kick);
 	*ret_req = r;
 	return 0;
+}
+
+/* A request that is waited for */
+struct asked {
+	struct loop *loop;
+	int status;
+	struct buf *location; /* NULL: it is not wanted */
+	bool over;
+	struct err err;
+};
+
+static void on_asked_header(struct http_req *r, struct str name, struct str value)
+{
+	struct asked *a = r->data;
+
+	if (!a->location || !str_is_nocase(name, "location"))
+		return;
+	buf_clear(a->location);
+	buf_append(a->location, value);
+}
+
+static void on_asked_done(struct http_req *r, enum http_error error, const char *text)
+{
+	struct asked *a = r->data;
+
+	if (error)
+		(void)err_set(&a->err, error == HTTP_TOO_LARGE ? ERR_LIMIT : ERR_IO, "%s", text);
+	a->status = http_status(r);
+	a->over = true;
+	loop_stop(a->loop);
+}
+
+int http_ask(struct http *h, const struct http_request *request, int *ret_status, struct buf *ret_location,
+	     struct err *err)
+{
+	static const struct http_handlers handlers = { .on_header = on_asked_header, .on_done = on_asked_done };
+	struct asked a = { .loop = h->loop, .location = ret_location };
+	struct http_req *r;
+
+	if (http_start(h, request, &handlers, &a, &r, err) < 0)
+		return -(int)err->kind;
+	while (!a.over)
+		loop_run(h->loop);
+	*ret_status = a.status;
+	if (a.err.kind)
+		*err = a.err;
+	return -(int)a.err.kind;
 }

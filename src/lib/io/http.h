@@ -77,11 +77,15 @@ struct http_request {
  * short run's start and needs nothing of it; a request that comes before its end waits. False: no thread, and the
  * first request does it. */
 bool http_prepare(uv_thread_t *ret_thread);
-struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err);
+struct http *http_new(struct loop *loop, const struct http_options *options);
 void http_free(struct http *h);           /* closes idle connections; runs no callbacks; no request may be active */
 unsigned http_pick_shard(struct http *h); /* never 0, so that 0 can mean: none picked yet */
 int http_start(struct http *h, const struct http_request *request, const struct http_handlers *handlers, void *data,
 	       struct http_req **ret_req, struct err *err);
+/* One request, until its end: the loop runs meanwhile. ret_location, if not NULL, is the header of a redirect.
+ * -ERR_LIMIT: the answer is too large. */
+int http_ask(struct http *h, const struct http_request *request, int *ret_status, struct buf *ret_location,
+	     struct err *err);
 void http_cancel(struct http_req *r);         /* on_done comes later with HTTP_CANCELLED */
 void http_pause(struct http_req *r, bool on); /* back-pressure: no on_data and no stall timeout while paused */
 void *http_data(struct http_req *r);

@@ -71,7 +71,7 @@ struct confiner {
 };
 void spawner_set_confiner(struct spawner *s, const struct confiner *confiner); /* copied */
 
-struct spawner *spawner_new(struct loop *loop, struct err *err); /* the first child starts the keeper */
+struct spawner *spawner_new(struct loop *loop); /* the first child starts the keeper */
 /* Before the first child. Without a keeper, a kill -9 of this process leaves children behind; without being a subreaper,
  * daemons that children start are found by their mark only. */
 void spawner_limit(struct spawner *s, bool no_keeper, bool no_subreaper);

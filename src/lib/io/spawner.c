@@ -20,7 +20,7 @@ enum {
 	END_STEP_MS = 5,
 };
 
-struct spawner *spawner_new(struct loop *loop, struct err *err)
+struct spawner *spawner_new(struct loop *loop)
 {
 	struct spawner *s = xnew(struct spawner, .loop = loop, .keeper.fd = -1);
 

@@ -4,6 +4,7 @@
 #include "mcp/auth/auth_flow.h"
 #include <arpa/inet.h>
 #include "lib/base/buf.h"
+#include "lib/base/list.h"
 #include "mcp/auth/oauth_http.h"
 
 enum { HEAD_LIMIT_BYTES = 16 << 10, CONN_LIMIT = 32, BACKLOG = 16, READ_BYTES = 4096 };
@@ -59,10 +60,7 @@ static void on_conn_closed(uv_handle_t *handle)
 	struct conn *v = handle->data;
 	struct oauth_callback *c = v->callback;
 
-	struct conn **at = &c->conns;
-	while (*at != v)
-		at = &(*at)->next;
-	*at = v->next;
+	list_drop(&c->conns, v);
 	buf_release(&v->head);
 	free(v);
 	drop_handle(c);

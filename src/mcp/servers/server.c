@@ -116,11 +116,6 @@ static void add_list(struct buf *key, const char *const *list)
 		add_part(key, list[i]);
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void add_sorted(struct buf *key, const char *const *list, bool headers)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -134,7 +129,7 @@ static void add_sorted(struct buf *key, const char *const *list, bool headers)
 				*c = (char)(*c + 'a' - 'A');
 		sorted[i] = text;
 	}
-	qsort(sorted, n, sizeof *sorted, compare_texts);
+	qsort(sorted, n, sizeof *sorted, str_compare);
 	add_list(key, sorted);
 }
 

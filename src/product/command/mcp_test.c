@@ -176,9 +176,12 @@ int mcp_test(struct cadre_call *call)
 	int status = options_directories(&sv->options, &a, &cwd, &config, call->err);
 	if (status == 0 && !sv->store.config_dir)
 		store_init(&sv->store, sv->loop, config);
-	if (status == 0 && (policy_load(sv, call->err) < 0 || services_open_hooks(sv, call->err) < 0 ||
-			    services_open_servers(sv, &sv->policy, call->err) < 0))
-		status = -(int)call->err->kind;
+	if (status == 0)
+		status = policy_load(sv, call->err);
+	if (status == 0) {
+		services_open_hooks(sv);
+		status = services_open_servers(sv, &sv->policy, call->err);
+	}
 	if (status == 0 && url)
 		status = make_server(&t, transport ? transport : "http", (const char *const[]){ url, NULL }, call->err);
 	else if (status == 0)

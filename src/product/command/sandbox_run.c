@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include "lib/base/list.h"
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
 #include "product/command/sandbox.h"
@@ -99,15 +100,12 @@ static void on_host(void *data, const char *host, unsigned port)
 	struct running *r = data;
 	if (!r->child)
 		return; /* it has ended, and with it the user's part */
-	struct host_asked **last = &r->asked;
 	size_t n = strlen(host) + 1;
 	struct host_asked *q = xcalloc(1, sizeof *q + n);
 
 	memcpy(q->host, host, n);
 	q->port = port;
-	while (*last)
-		last = &(*last)->next;
-	*last = q;
+	list_push_last(&r->asked, q);
 	if (r->asked == q)
 		question_show(r);
 	terminal_step(r);
@@ -216,11 +214,8 @@ static void on_run_exit(struct child *c, int status)
 
 	r->status = status;
 	r->child = NULL;
-	while (r->asked) { /* the one that asked is gone */
-		struct host_asked *q = r->asked;
-		r->asked = q->next;
+	for (struct host_asked *q; (q = list_pop(&r->asked));) /* the one that asked is gone */
 		free(q);
-	}
 	if (r->user < 0) {
 		running_close(r);
 		return;

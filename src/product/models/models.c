@@ -145,33 +145,16 @@ static void on_ready(struct credential_wait *wait, const struct err *why)
 	loop_stop(q->loop);
 }
 
-static void on_answer(struct http_req *r, enum http_error error, const char *text)
+int models_request(struct http *client, struct http_request *request, struct buf *ret_answer, struct err *err)
 {
-	struct model_question *q = http_data(r);
-
-	if (error)
-		(void)err_set(&q->why, ERR_IO, "%s", text);
-	else if (http_status(r) != 200)
-		(void)err_set(&q->why, ERR_IO, "status %d", http_status(r));
-	q->over = true;
-	loop_stop(q->loop);
-}
-
-int models_request(struct loop *loop, struct http *client, struct http_request *request, struct buf *ret_answer,
-		   struct err *err)
-{
-	static const struct http_handlers handlers = { .on_done = on_answer };
-	struct model_question q = { .loop = loop };
-	struct http_req *running;
+	int status;
 
 	request->stall_ms = request->limit_ms = ASK_MS;
 	request->limit_bytes = LARGEST_LIST;
 	request->answer = ret_answer;
-	if (http_start(client, request, &handlers, &q, &running, &q.why) == 0)
-		while (!q.over)
-			loop_run(loop);
-	*err = q.why;
-	return -(int)q.why.kind;
+	if (http_ask(client, request, &status, NULL, err) < 0)
+		return -(int)err->kind;
+	return status == 200 ? 0 : err_set(err, ERR_IO, "status %d", status);
 }
 
 /* The answer to a GET with the credential of the provider. */
@@ -191,7 +174,7 @@ static int ask_server(struct http_endpoint *p, const char *url, struct model_que
 			headers, &generation);
 	headers[str_count(headers)] = "anthropic-version: 2023-06-01";
 	struct http_request get = { .method = "GET", .url = url, .headers = headers };
-	return models_request(q->loop, p->client, &get, &q->answer, &q->why);
+	return models_request(p->client, &get, &q->answer, &q->why);
 }
 
 /* Windows that the list names count from now on. */
@@ -411,8 +394,8 @@ static int models_update(struct cadre_call *call)
 		if (services_may_block(sv, call->err) < 0)
 			return -(int)call->err->kind;
 		struct http *client =
-			http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, &why);
-		int status = client ? models_request(sv->loop, client, &get, &bytes, &why) : -(int)why.kind;
+			http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION });
+		int status = models_request(client, &get, &bytes, &why);
 		http_free(client);
 		if (status < 0)
 			return err_set(call->err, ERR_IO, "%s: %s", path, why.text);

@@ -9,6 +9,5 @@ int models_open(struct cadre_call *call); /* settings and providers */
 /* Where the credential of a provider is from, never its value. May be in the arena. */
 const char *models_credential(struct services *sv, const struct provider *p, struct arena *a);
 /* One request, until its end. *ret_answer is appended to. */
-int models_request(struct loop *loop, struct http *client, struct http_request *request, struct buf *ret_answer,
-		   struct err *err);
+int models_request(struct http *client, struct http_request *request, struct buf *ret_answer, struct err *err);
 int models_test(struct cadre_call *call);

@@ -101,7 +101,7 @@ static const char *proxy_in_use(const struct services *sv)
 }
 
 /* The ARN of the keys that sign, by GetCallerIdentity, which needs no permission; NULL: AWS does not know them either. */
-static const char *aws_identity(struct services *sv, const struct http_endpoint *p, struct arena *a)
+static const char *aws_identity(const struct http_endpoint *p, struct arena *a)
 {
 	const struct str body = STR("Action=GetCallerIdentity&Version=2011-06-15");
 	static const char *const sent[] = { "content-type: application/x-www-form-urlencoded", NULL };
@@ -122,7 +122,7 @@ static const char *aws_identity(struct services *sv, const struct http_endpoint 
 	};
 	credential_sign(p->endpoint.credential, &request, a, headers + 1, &generation);
 	struct http_request post = { .method = "POST", .url = url, .headers = headers, .text = body };
-	if (models_request(sv->loop, p->client, &post, &answer, &err) < 0)
+	if (models_request(p->client, &post, &answer, &err) < 0)
 		return NULL;
 	const char *arn = answer.n ? strstr(answer.p, "<Arn>") : NULL, *end = arn ? strstr(arn, "</Arn>") : NULL;
 	return end ? arena_dup(a, arn + 5, (size_t)(end - arn) - 5) : NULL;
@@ -138,7 +138,7 @@ static const char *refused_advice(const struct model_test *t, const char *addres
 	bool is_token = p->env.auth_token && strstr(from, p->env.auth_token);
 
 	if (http && http->region && (p->pin || p->wire == &wire_invoke) && http->prefix) {
-		const char *identity = aws_identity(t->services, http, a);
+		const char *identity = aws_identity(http, a);
 		return arena_printf(a, "the credential is refused; it is from %s, for the region %s: %s%s", from,
 				    http->region, identity ? "AWS knows it as " : "AWS does not say whose it is",
 				    identity ? identity : "");

@@ -4,17 +4,6 @@
 #include "product/observe/control.h"
 #include "product/observe/observe.h"
 
-/* The sockets of all sessions of a runtime */
-struct control_table {
-	struct observer observer;
-	struct map by_session; /* id -> struct control */
-};
-
-struct control {
-	struct control_server server;
-	struct cadre_session *session; /* borrowed; NULL: it is gone, only handles are left */
-};
-
 /* An agent whose end a client waits for */
 struct pending {
 	struct agent_wait wait;
@@ -32,16 +21,6 @@ struct client {
 };
 
 static void next_request(struct client *v);
-
-static struct cadre_session *client_session(const struct client *v)
-{
-	return CONTAINER_OF(v->base.server, struct control, server)->session;
-}
-
-static void control_end(struct control_server *server)
-{
-	free(CONTAINER_OF(server, struct control, server));
-}
 
 static void client_free(struct control_client *base)
 {
@@ -108,7 +87,7 @@ static void put_task(struct json_out *w, struct agent_record *record)
 /* The session with the records that were waited for, with this one, or with all. */
 static void answer_session(struct client *v, struct agent_record *only)
 {
-	const struct cadre_session *s = client_session(v);
+	const struct cadre_session *s = v->base.server->session;
 	struct agent_record *record = v->pending ? NULL : only ? only : s->tree.records;
 	struct json_out w = json_out(&v->out);
 
@@ -152,7 +131,7 @@ static bool choose_named(struct client *v, const struct json *agents)
 	v->pending = xcalloc(agents->count + 1, sizeof *v->pending);
 	for (const struct json *name = json_first(agents); name; name = json_next(agents, name)) {
 		struct str id = json_str(name, &a);
-		struct agent_record *record = map_get(&client_session(v)->tree.by_id, id);
+		struct agent_record *record = map_get(&v->base.server->session->tree.by_id, id);
 		if (!record)
 			buf_addf(&why, "no such agent: " STR_FMT, STR_ARG(id));
 		else if (!record->live && !is_parked(record))
@@ -172,7 +151,7 @@ static bool choose_named(struct client *v, const struct json *agents)
 static void answer_stop(struct client *v, const struct json *request)
 {
 	const struct json *agents = json_get(request, "agents");
-	const struct agent_tree *t = &client_session(v)->tree;
+	const struct agent_tree *t = &v->base.server->session->tree;
 
 	if (json_is(agents, JSON_ARRAY)) {
 		if (!choose_named(v, agents))
@@ -199,7 +178,7 @@ static void answer_stop(struct client *v, const struct json *request)
 static void answer_tell(struct client *v, const struct json *request)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct agent_tree *t = &client_session(v)->tree;
+	struct agent_tree *t = &v->base.server->session->tree;
 	struct str name = json_str(json_get(request, "agent"), &a), text = json_str(json_get(request, "text"), &a);
 	struct agent_record *record = agent_tree_member(t, name);
 	char id[UUID_LEN + 1];
@@ -266,60 +245,20 @@ static void on_read(struct control_client *base, bool ended)
 		next_request(v);
 }
 
-static void control_open(struct control_table *table, struct cadre_session *s)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct err err = { 0 };
-	const char *dir;
-	struct control *c = xnew(struct control, .session = s,
-				 .server = { .client_size = sizeof(struct client),
-					     .on_read = on_read,
-					     .on_close = on_client_close,
-					     .on_free = client_free,
-					     .free = control_end });
-
-	map_set(&table->by_session, str_from(s->id), c);
-	control_server_init(&c->server, s->services->loop);
-	if (control_dir(&a, true, &dir, &err) == 0)
-		(void)control_server_listen(&c->server, control_socket_path(&a, dir, s->id, CONTROL_SOCKET), &err);
-	if (err.kind)
-		session_emit_error(s, "cadre tasks and cadre stop cannot reach this session: %s", err.text);
-}
-
 /* Opens before the event is delivered: a child that the host knows can be listed and stopped. */
 static void control_on_event(struct observer *o, struct cadre_session *s, const struct event *event)
 {
-	struct control_table *table = CONTAINER_OF(o, struct control_table, observer);
+	struct err err = { 0 };
 
-	if (event->kind == EVENT_AGENT_STARTED && !map_get(&table->by_session, str_from(s->id)))
-		control_open(table, s);
-}
-
-static void control_on_close(struct observer *o, struct cadre_session *s)
-{
-	struct control_table *table = CONTAINER_OF(o, struct control_table, observer);
-	struct control *c = map_get(&table->by_session, str_from(s->id));
-
-	if (!c)
+	if (event->kind != EVENT_AGENT_STARTED || control_table_get(o, s))
 		return;
-	map_remove(&table->by_session, str_from(s->id));
-	c->session = NULL;
-	control_server_close(&c->server);
-}
-
-static void control_free(struct observer *o)
-{
-	struct control_table *table = CONTAINER_OF(o, struct control_table, observer);
-
-	map_release(&table->by_session);
-	free(table);
+	struct control_server *server = xnew(struct control_server, .client_size = sizeof(struct client),
+					     .on_read = on_read, .on_close = on_client_close, .on_free = client_free);
+	if (control_table_listen(o, s, server, CONTROL_SOCKET, &err) < 0)
+		session_emit_error(s, "cadre tasks and cadre stop cannot reach this session: %s", err.text);
 }
 
 void control_observe(struct services *sv)
 {
-	struct control_table *table = xcalloc(1, sizeof *table);
-
-	table->observer =
-		(struct observer){ .on_event = control_on_event, .on_close = control_on_close, .free = control_free };
-	services_observe(sv, &table->observer);
+	control_table_observe(sv, &(struct observer){ .on_event = control_on_event });
 }

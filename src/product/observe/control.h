@@ -16,6 +16,7 @@
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
 #include "core/store/state.h"
+#include "product/observe/observe.h"
 
 enum {
 	CONTROL_CLIENTS = 16,         /* concurrent connections; more are closed at once */
@@ -30,8 +31,6 @@ int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *er
 typedef void control_socket_fn(void *data, const char *session, const char *path); /* both borrowed until it returns */
 void control_each(const char *dir, control_socket_fn *fn, void *data);
 #define CONTROL_SOCKET ".sock"
-/* In the arena. Removes stale sockets of other sessions with that suffix. */
-const char *control_socket_path(struct arena *a, const char *dir, const char *session, const char *suffix);
 /* Returns a descriptor, owned, without waiting. -ERR_NOT_FOUND: no listener; -ERR_BUSY: the session accepts no more clients now (a stopped
  * process never does again). */
 int control_connect(const char *path, struct err *err);
@@ -48,7 +47,9 @@ struct control_client {
 	bool closing;
 };
 
+/* May be the first member of a larger struct. */
 struct control_server {
+	struct cadre_session *session; /* borrowed; NULL: it is gone, only handles are left */
 	uv_pipe_t pipe;
 	struct control_client *clients;
 	unsigned client_count;
@@ -58,14 +59,24 @@ struct control_server {
 	void (*on_read)(struct control_client *c, bool ended); /* there is more in c->in, or no more comes */
 	void (*on_close)(struct control_client *c);            /* may be NULL */
 	void (*on_free)(struct control_client *c);             /* may be NULL */
-	void (*free)(struct control_server *s);                /* the last handle is closed */
+	void (*on_end)(struct control_server *s); /* the last handle is closed, and s is freed; may be NULL */
 };
 
-/* The callbacks and client_size are set. After it control_server_close() is needed, also if control_server_listen() failed. */
-void control_server_init(struct control_server *s, struct loop *loop);
-int control_server_listen(struct control_server *s, const char *path, struct err *err);
 void control_client_close(struct control_client *c);
-void control_server_close(struct control_server *s);
+
+/* An observer with a socket for each session, which closes with it */
+struct control_table {
+	struct observer observer;
+	struct map by_session; /* id -> struct control_server */
+};
+
+void control_table_observe(struct services *sv,
+			   const struct observer *observer);           /* on_event, and on_close if it does more */
+void control_table_close(struct observer *o, struct cadre_session *s); /* on_close */
+struct control_server *control_table_get(struct observer *o, const struct cadre_session *s);
+/* Takes server, whose callbacks and client_size are set. It is in the table also if it cannot listen. */
+int control_table_listen(struct observer *o, struct cadre_session *s, struct control_server *server, const char *suffix,
+			 struct err *err);
 
 /* task_json.c: a task row as JSON, also the format of `cadre tasks --json`. */
 

@@ -88,12 +88,6 @@ static void sweep_one(void *data, const char *session, const char *path)
 		(void)unlink(path);
 }
 
-const char *control_socket_path(struct arena *a, const char *dir, const char *session, const char *suffix)
-{
-	each_socket(dir, str_from(suffix), sweep_one, NULL);
-	return arena_printf(a, "%s/%s%s", dir, session, suffix);
-}
-
 static void on_server_closed(uv_handle_t *handle)
 {
 	struct control_server *s = handle->data;
@@ -101,7 +95,9 @@ static void on_server_closed(uv_handle_t *handle)
 	if (--s->open)
 		return;
 	free(s->path);
-	s->free(s);
+	if (s->on_end)
+		s->on_end(s);
+	free(s);
 }
 
 static void on_client_closed(uv_handle_t *handle)
@@ -167,15 +163,7 @@ static void on_client(uv_stream_t *stream, int status)
 		control_client_close(c);
 }
 
-void control_server_init(struct control_server *s, struct loop *loop)
-{
-	s->open = 1;
-	uv_pipe_init(loop_uv(loop), &s->pipe, 0);
-	s->pipe.data = s;
-	uv_unref((uv_handle_t *)&s->pipe);
-}
-
-int control_server_listen(struct control_server *s, const char *path, struct err *err)
+static int server_listen(struct control_server *s, const char *path, struct err *err)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 
@@ -195,13 +183,62 @@ int control_server_listen(struct control_server *s, const char *path, struct err
 	return status < 0 ? err_set(err, ERR_IO, "cannot listen on %s: %s", path, uv_strerror(status)) : 0;
 }
 
-void control_server_close(struct control_server *s)
+static struct map *sockets_of(struct observer *o)
 {
-	while (s->clients)
-		control_client_close(s->clients);
-	if (s->path)
-		(void)unlink(s->path);
-	uv_close((uv_handle_t *)&s->pipe, on_server_closed);
+	return &CONTAINER_OF(o, struct control_table, observer)->by_session;
+}
+
+struct control_server *control_table_get(struct observer *o, const struct cadre_session *s)
+{
+	return map_get(sockets_of(o), str_from(s->id));
+}
+
+int control_table_listen(struct observer *o, struct cadre_session *s, struct control_server *server, const char *suffix,
+			 struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *dir;
+
+	server->session = s;
+	server->open = 1;
+	uv_pipe_init(loop_uv(s->services->loop), &server->pipe, 0);
+	server->pipe.data = server;
+	uv_unref((uv_handle_t *)&server->pipe);
+	map_set(sockets_of(o), str_from(s->id), server);
+	if (control_dir(&a, true, &dir, err) < 0)
+		return -(int)err->kind;
+	each_socket(dir, str_from(suffix), sweep_one, NULL);
+	return server_listen(server, arena_printf(&a, "%s/%s%s", dir, s->id, suffix), err);
+}
+
+void control_table_close(struct observer *o, struct cadre_session *s)
+{
+	struct control_server *server = map_remove(sockets_of(o), str_from(s->id));
+
+	if (!server)
+		return;
+	server->session = NULL;
+	while (server->clients)
+		control_client_close(server->clients);
+	if (server->path)
+		(void)unlink(server->path);
+	uv_close((uv_handle_t *)&server->pipe, on_server_closed);
+}
+
+static void table_free(struct observer *o)
+{
+	map_release(sockets_of(o));
+	free(CONTAINER_OF(o, struct control_table, observer));
+}
+
+void control_table_observe(struct services *sv, const struct observer *observer)
+{
+	struct control_table *table = xnew(struct control_table, .observer = *observer);
+
+	if (!table->observer.on_close)
+		table->observer.on_close = control_table_close;
+	table->observer.free = table_free;
+	services_observe(sv, &table->observer);
 }
 
 static int wait_until_ready(int fd, short event, int64_t until_ms, struct err *err)

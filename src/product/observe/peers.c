@@ -5,26 +5,18 @@
 #include "product/observe/control.h"
 #include "product/observe/observe.h"
 
-/* The sockets of all sessions of a runtime */
-struct peer_table {
-	struct observer observer;
-	struct map by_session; /* id -> struct peer_socket */
-};
-
 struct peer_socket {
 	struct control_server server;
-	struct cadre_session *session; /* borrowed; NULL: it is gone, only handles are left */
 	struct peer_box box;
 	char *address; /* "uds:PATH" */
 };
 
-static void socket_free(struct control_server *server)
+static void on_end(struct control_server *server)
 {
 	struct peer_socket *p = CONTAINER_OF(server, struct peer_socket, server);
 
 	map_release(&p->box.known);
 	free(p->address);
-	free(p);
 }
 
 /* The message is on disk before the connection is closed. */
@@ -37,27 +29,23 @@ static void on_read(struct control_client *c, bool ended)
 	if (!ended && !end && c->in.n <= LARGEST_PEER_LINE)
 		return;
 	size_t length = end ? (size_t)(end - c->in.p) : c->in.n;
-	if (p->session && length && length <= LARGEST_PEER_LINE &&
-	    peer_receive(&p->session->tree, &p->box, (struct str){ c->in.p, length }, &said) == PEER_REFUSED)
-		session_emit_error(p->session, "%s", said.p);
+	if (c->server->session && length && length <= LARGEST_PEER_LINE &&
+	    peer_receive(&c->server->session->tree, &p->box, (struct str){ c->in.p, length }, &said) == PEER_REFUSED)
+		session_emit_error(c->server->session, "%s", said.p);
 	control_client_close(c);
 }
 
-static void socket_open(struct peer_table *table, struct cadre_session *s)
+static void socket_open(struct observer *o, struct cadre_session *s)
 {
-	AUTO_ARENA struct arena a = { 0 };
 	struct err err = { 0 };
-	const char *dir;
-	struct peer_socket *p = xnew(
-		struct peer_socket, .session = s,
-		.server = { .client_size = sizeof(struct control_client), .on_read = on_read, .free = socket_free });
+	struct peer_socket *p =
+		xnew(struct peer_socket,
+		     .server = { .client_size = sizeof(struct control_client), .on_read = on_read, .on_end = on_end });
 
-	map_set(&table->by_session, str_from(s->id), p);
-	control_server_init(&p->server, s->services->loop);
-	if (control_dir(&a, true, &dir, &err) == 0)
-		(void)control_server_listen(&p->server, control_socket_path(&a, dir, s->id, ".msg.sock"), &err);
-	if (!err.kind) {
-		p->address = xstrdup(arena_printf(&a, "uds:%s", p->server.path));
+	if (control_table_listen(o, s, &p->server, ".msg.sock", &err) == 0) {
+		AUTO_BUF struct buf address = { 0 };
+		buf_addf(&address, "uds:%s", p->server.path);
+		p->address = buf_take(&address, NULL);
 		(void)peer_register(&s->tree, p->address, true, &err);
 	}
 	if (err.kind)
@@ -66,45 +54,27 @@ static void socket_open(struct peer_table *table, struct cadre_session *s)
 
 static void peers_on_event(struct observer *o, struct cadre_session *s, const struct event *event)
 {
-	struct peer_table *table = CONTAINER_OF(o, struct peer_table, observer);
 	bool begins = event->kind == EVENT_SESSION_STARTED;
 	struct err ignored = { 0 };
 
 	if ((!begins && event->kind != EVENT_TURN_ENDED) || (event->agent && event->agent->depth))
 		return;
-	const struct peer_socket *p = map_get(&table->by_session, str_from(s->id));
+	struct control_server *server = control_table_get(o, s);
+	const struct peer_socket *p = server ? CONTAINER_OF(server, struct peer_socket, server) : NULL;
 	if (p && p->address)
 		(void)peer_register(&s->tree, p->address, begins, &ignored);
 	else if (!p && begins && peer_is_wanted(&s->tree))
-		socket_open(table, s);
+		socket_open(o, s);
 }
 
 static void peers_on_close(struct observer *o, struct cadre_session *s)
 {
-	struct peer_table *table = CONTAINER_OF(o, struct peer_table, observer);
-	struct peer_socket *p = map_get(&table->by_session, str_from(s->id));
-
-	if (!p)
-		return;
-	map_remove(&table->by_session, str_from(s->id));
-	peer_unregister(&s->tree);
-	p->session = NULL;
-	control_server_close(&p->server);
-}
-
-static void peers_free(struct observer *o)
-{
-	struct peer_table *table = CONTAINER_OF(o, struct peer_table, observer);
-
-	map_release(&table->by_session);
-	free(table);
+	if (control_table_get(o, s))
+		peer_unregister(&s->tree);
+	control_table_close(o, s);
 }
 
 void peers_observe(struct services *sv)
 {
-	struct peer_table *table = xcalloc(1, sizeof *table);
-
-	table->observer =
-		(struct observer){ .on_event = peers_on_event, .on_close = peers_on_close, .free = peers_free };
-	services_observe(sv, &table->observer);
+	control_table_observe(sv, &(struct observer){ .on_event = peers_on_event, .on_close = peers_on_close });
 }

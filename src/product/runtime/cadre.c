@@ -10,6 +10,7 @@
 #include "defs/skill/registry.h"
 #include "tools/web/web.h"
 #include "agents/agent/classifier.h"
+#include "lib/base/list.h"
 #include "lib/io/http.h"
 #include "lib/io/writer.h"
 
@@ -58,12 +59,7 @@ static void on_closed(uv_handle_t *handle)
 
 static void end_watch(struct watch *w)
 {
-	for (struct watch **at = &w->cadre->watches; *at; at = &(*at)->next) {
-		if (*at != w)
-			continue;
-		*at = w->next;
-		break;
-	}
+	list_drop(&w->cadre->watches, w);
 	if (w->keep)
 		services_busy(&w->cadre->services, -1);
 	uv_close(&w->handle, on_closed);
@@ -81,10 +77,8 @@ static void watch_remove(struct cadre *c, int number, bool is_signal)
 
 static struct watch *watch_new(struct cadre *c, int number, bool is_signal, cadre_watch_fn *fn, void *data)
 {
-	struct watch *w = xnew(struct watch, .cadre = c, .number = number, .epoll_fd = -1, .is_signal = is_signal,
-			       .fn = fn, .data = data);
-
-	return w;
+	return xnew(struct watch, .cadre = c, .number = number, .epoll_fd = -1, .is_signal = is_signal, .fn = fn,
+		    .data = data);
 }
 
 int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *data)
@@ -250,12 +244,7 @@ void cadre_writer_free(struct cadre_writer *w)
 {
 	if (!w)
 		return;
-	for (struct cadre_writer **at = &w->cadre->writers; *at; at = &(*at)->next) {
-		if (*at != w)
-			continue;
-		*at = w->next;
-		break;
-	}
+	list_drop(&w->cadre->writers, w);
 	writer_free(w->writer);
 	free(w);
 }
@@ -311,13 +300,7 @@ struct cadre *cadre_new(char *why, size_t why_size)
 	c->services.loop = loop_new(0);
 	c->services.changes.loop = c->services.loop;
 	c->services.descriptor_limit = descriptor_limit(false);
-	c->services.spawner = spawner_new(c->services.loop, &err);
-	if (!c->services.spawner) {
-		api_status(-(int)err.kind, &err, why, why_size);
-		loop_free(c->services.loop);
-		free(c);
-		return NULL;
-	}
+	c->services.spawner = spawner_new(c->services.loop);
 	return c;
 }
 

@@ -175,18 +175,16 @@ static struct hook_runner *runner_new(struct services *sv, const struct hook_run
 	return &r->hooks;
 }
 
-int services_open_hooks(struct services *sv, struct err *err)
+void services_open_hooks(struct services *sv)
 {
 	const char *limit = services_variable(sv, "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
 	uint64_t end_ms = 0;
 
 	if (sv->hooks)
-		return 0;
+		return;
 	if (limit && !str_to_u64(str_from(limit), &end_ms))
 		end_ms = 0;
-	sv->hook_http = http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
-	if (!sv->hook_http)
-		return -(int)err->kind;
+	sv->hook_http = http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION });
 	sandbox_serve(sv->spawner);
 	sv->hook_model = runner_new(sv, &(struct hook_runner){ start_model_hook, cancel_model_hook });
 	sv->hook_server = runner_new(sv, &(struct hook_runner){ start_tool_hook, cancel_tool_hook });
@@ -206,7 +204,6 @@ int services_open_hooks(struct services *sv, struct err *err)
 		.awaits_rewake = sv->options.single_prompt,
 		.session_end_ms = end_ms,
 	});
-	return 0;
 }
 
 void services_close_hooks(struct services *sv)

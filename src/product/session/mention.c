@@ -71,11 +71,6 @@ static void on_done(struct tool_call *call)
 	loop_kick(call->env->loop, &one->all->kick);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void list_directory(struct tool_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -90,7 +85,7 @@ static void list_directory(struct tool_call *call)
 	for (struct dirent *e; count < MOST_NAMES && (e = dir_next(dir));)
 		if (!hidden_files_has(hidden, path_join(&a, path, e->d_name)))
 			names[count++] = arena_printf(&a, "%s%s", e->d_name, e->d_type == DT_DIR ? "/" : "");
-	qsort(names, count, sizeof *names, by_name);
+	qsort(names, count, sizeof *names, str_compare);
 	for (size_t i = 0; i < count; i++)
 		buf_addf(&call->result, "%s\n", names[i]);
 	if (count == MOST_NAMES)

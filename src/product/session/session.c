@@ -12,12 +12,12 @@
 #include "agents/agent/context.h"
 #include "core/store/checkpoint.h"
 #include "core/store/lock.h"
+#include "lib/base/list.h"
 #include "lib/git/git_head.h"
 #include "agents/profile/main_definition.h"
 #include "agents/agent/classifier.h"
 #include "agents/agent/one_shot.h"
 #include "tools/web/web.h"
-#include "lib/base/list.h"
 
 /* The web for the tools of a session. */
 
@@ -121,9 +121,10 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 			buf_addf(&t->main.notes, "this session was %s coordinator mode, and stays so\n",
 				 recorded ? "begun in" : "not begun in");
 	}
+	services_open_hooks(sv);
 	if (services_open_endpoints(sv, err) < 0 ||
 	    (!sv->registry && services_agents(sv, &a, &sv->registry, err) < 0) || services_open_skills(sv, err) < 0 ||
-	    services_open_hooks(sv, err) < 0 || services_open_servers(sv, t->policy, err) < 0)
+	    services_open_servers(sv, t->policy, err) < 0)
 		return -(int)err->kind;
 	if (!sv->state)
 		sv->state = state_new(sv->loop, sv->store.config_dir);

@@ -115,7 +115,7 @@ static inline void session_note(struct cadre_session *s,
 }
 
 /* hook_engine.c: the one of a runtime */
-int services_open_hooks(struct services *sv, struct err *err);
+void services_open_hooks(struct services *sv);
 void services_close_hooks(struct services *sv);
 static inline void services_drained(void *data) /* a drain that sv->draining counts is over */
 {

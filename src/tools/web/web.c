@@ -74,7 +74,7 @@ struct web *web_new(struct loop *loop)
 	struct http_options options = { .user_agent = "cadre/" CADRE_VERSION " (a user's agent reads a page)" };
 	struct web *web = xnew(struct web, .loop = loop);
 
-	web->http = http_new(loop, &options, NULL); /* opens nothing before the first request: it cannot fail */
+	web->http = http_new(loop, &options);
 	return web;
 }
 

@@ -16,7 +16,7 @@ static struct stage other_stage(const struct stage *st)
 		(void)id_random_u64(); /* random bytes that came with the fork: two spawners must not have one name */
 	other.out = (struct buf){ 0 };
 	other.loop = loop_new(0);
-	other.spawner = spawner_new(other.loop, NULL);
+	other.spawner = spawner_new(other.loop);
 	other.pool = worktree_pool_new(other.loop, other.spawner);
 	return other;
 }

@@ -30,7 +30,7 @@ void stage_init(struct stage *st)
 		"echo c >sub/c && printf '*.log\\n.env\\nnode_modules/\\n' >.gitignore && git add . &&"
 		"git commit -q -m one");
 	st->loop = loop_new(0);
-	st->spawner = spawner_new(st->loop, NULL);
+	st->spawner = spawner_new(st->loop);
 	st->pool = worktree_pool_new(st->loop, st->spawner);
 }
 

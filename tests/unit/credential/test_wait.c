@@ -36,13 +36,12 @@ static void on_ready(struct credential_wait *w, const struct err *why)
 
 static void stage_init(struct stage *s, const char *command, uint64_t ttl_ms)
 {
-	struct err err = { 0 };
 	char full[256];
 
 	*s = (struct stage){ .folder = "/tmp/cadre-credential-XXXXXX" };
 	assert_non_null(mkdtemp(s->folder));
 	s->loop = loop_new(0);
-	s->spawner = spawner_new(s->loop, &err);
+	s->spawner = spawner_new(s->loop);
 	snprintf(full, sizeof full, "cd %s && echo x >> count && %s", s->folder, command);
 	s->credential =
 		credential_new(CREDENTIAL_HELPER, &(struct credential_options){ .loop = s->loop,

@@ -89,8 +89,8 @@ void stage_init_with(struct stage *st, unsigned loop_flags, const struct hook_en
 
 	*st = (struct stage){ .loop = loop_new(loop_flags) };
 	st->diagnostics.arena = &st->arena;
-	st->spawner = spawner_new(st->loop, NULL);
-	st->http = http_new(st->loop, &(struct http_options){ 0 }, NULL);
+	st->spawner = spawner_new(st->loop);
+	st->http = http_new(st->loop, &(struct http_options){ 0 });
 	st->context = (struct hook_context){ .session_id = "s1", .transcript_path = "/t.jsonl", .cwd = "/tmp" };
 	all.loop = st->loop;
 	all.spawner = st->spawner;

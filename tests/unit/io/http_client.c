@@ -66,7 +66,7 @@ void fetch_release(struct fetch *f)
 void fetch_once(struct fetch *f, const struct http_request *request, const struct http_options *options)
 {
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, options ? options : &(struct http_options){ 0 }, NULL);
+	struct http *h = http_new(loop, options ? options : &(struct http_options){ 0 });
 
 	f->loop = loop;
 	fetch_start(f, h, request);

@@ -20,7 +20,7 @@ struct stage {
 static inline void stage_init(struct stage *st, unsigned loop_flags)
 {
 	*st = (struct stage){ .loop = loop_new(loop_flags) };
-	st->spawner = spawner_new(st->loop, NULL);
+	st->spawner = spawner_new(st->loop);
 }
 
 static inline void stage_release(struct stage *st)

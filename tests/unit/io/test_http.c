@@ -77,7 +77,7 @@ TEST(the_next_request_uses_the_same_connection)
 	struct server *s = server_start(peer_serve_hello, NULL, NULL);
 	struct http_request request = fetch_get(server_url(s));
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
+	struct http *h = http_new(loop, &(struct http_options){ 0 });
 
 	for (int i = 0; i < 5; i++) {
 		struct fetch f = { 0 };
@@ -304,7 +304,7 @@ TEST(a_request_cancelled_at_once_never_reaches_the_server)
 	struct server *s = server_start(peer_serve_hello, NULL, NULL);
 	struct http_request request = fetch_get(server_url(s));
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
+	struct http *h = http_new(loop, &(struct http_options){ 0 });
 	struct fetch f = { 0 };
 
 	fetch_start(&f, h, &request);
@@ -441,7 +441,7 @@ TEST(an_address_that_is_no_http_url_is_refused_at_the_start)
 {
 	static const char *const urls[] = { "", "ftp://127.0.0.1/", "http://", "nonsense", "http://a b/", "file:///x" };
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
+	struct http *h = http_new(loop, &(struct http_options){ 0 });
 
 	for (size_t i = 0; i < COUNT_OF(urls); i++) {
 		struct http_request request = fetch_get(urls[i]);
@@ -459,7 +459,7 @@ TEST(an_address_that_is_no_http_url_is_refused_at_the_start)
 TEST(a_host_of_a_refused_kind_is_denied_at_the_start)
 {
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
+	struct http *h = http_new(loop, &(struct http_options){ 0 });
 	struct http_request request = fetch_get("http://127.0.0.1:9/");
 	struct err err = { 0 };
 	struct http_req *req;
@@ -497,7 +497,7 @@ TEST(an_idle_connection_is_not_used_by_a_request_that_refuses_its_address)
 {
 	struct server *s = server_start(peer_serve_hello, NULL, NULL);
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
+	struct http *h = http_new(loop, &(struct http_options){ 0 });
 	char host[64] = "";
 	char url[128];
 	struct fetch first = { 0 };

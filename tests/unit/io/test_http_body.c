@@ -128,7 +128,7 @@ TEST(a_request_that_waits_for_its_answer_holds_no_send_buffer)
 	struct server *s = server_start(serve_after_body, &l, NULL);
 	struct letters letters = { .size = 3000000 };
 	struct http_request request = post(server_url(s), &letters);
-	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
+	struct http *h = http_new(loop, &(struct http_options){ 0 });
 
 	fetch_start(&l.fetch, h, &request);
 	timer_start(loop, &l.timer, 1);
@@ -189,7 +189,7 @@ TEST(a_body_is_rewound_when_an_idle_connection_turns_out_to_be_dead)
 {
 	struct server *s = server_start(serve_dying, NULL, NULL);
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
+	struct http *h = http_new(loop, &(struct http_options){ 0 });
 	struct letters letters[2] = { { .size = 50000 }, { .size = 50000 } };
 
 	for (size_t i = 0; i < COUNT_OF(letters); i++) {
@@ -289,7 +289,7 @@ static void crowd_init(struct crowd *c, unsigned uploads)
 {
 	*c = (struct crowd){ .loop = loop_new(0) };
 	sem_init(&c->may_read, 0, 0);
-	c->http = http_new(c->loop, &(struct http_options){ .uploads = uploads }, NULL);
+	c->http = http_new(c->loop, &(struct http_options){ .uploads = uploads });
 	c->server = server_start(serve_crowd_of_bodies, c, NULL);
 }
 

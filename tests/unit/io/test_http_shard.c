@@ -55,7 +55,7 @@ TEST(hundreds_of_requests_run_at_once_and_find_their_connections_again)
 	struct crowd crowd = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, COUNT };
 	struct server *s = server_start(serve_crowd, &crowd, NULL);
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, &(struct http_options){ .shard_size = SHARD }, NULL);
+	struct http *h = http_new(loop, &(struct http_options){ .shard_size = SHARD });
 	unsigned shards[COUNT];
 	for (size_t i = 0; i < COUNT; i++)
 		shards[i] = http_pick_shard(h);
@@ -81,7 +81,7 @@ TEST(a_name_that_does_not_resolve_fails_all_who_wait_for_it)
 		fetch_get("http://"
 			  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid/");
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
+	struct http *h = http_new(loop, &(struct http_options){ 0 });
 	struct fetch f[3] = { 0 };
 
 	for (size_t i = 0; i < COUNT_OF(f); i++)
@@ -112,7 +112,7 @@ TEST(a_handler_may_start_another_request)
 	struct server *s = server_start(peer_serve_hello, NULL, NULL);
 	struct http_request request = fetch_get(server_url(s));
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
+	struct http *h = http_new(loop, &(struct http_options){ 0 });
 	struct fetch second = { .data = h };
 	struct fetch first = { .on_data = start_another, .data = &second };
 	snprintf(first.text, sizeof first.text, "%s", server_url(s));
@@ -134,7 +134,7 @@ TEST(requests_to_a_name_go_when_the_first_has_its_connection)
 {
 	struct server *s = server_start(peer_serve_hello, NULL, NULL);
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, &(struct http_options){ 0 }, NULL);
+	struct http *h = http_new(loop, &(struct http_options){ 0 });
 	char url[64];
 	struct fetch f[20] = { 0 };
 	snprintf(url, sizeof url, "http://localhost:%u/", server_port(s));

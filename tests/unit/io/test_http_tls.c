@@ -122,7 +122,7 @@ TEST(the_store_is_loaded_by_the_first_request_and_serves_all_later_ones)
 	site_init(&site, "localhost");
 	struct http_request request = fetch_get(server_url(site.server));
 	struct loop *loop = loop_new(0);
-	struct http *h = http_new(loop, &(struct http_options){ .ca_file = site.ca_file }, NULL);
+	struct http *h = http_new(loop, &(struct http_options){ .ca_file = site.ca_file });
 	struct fetch first = { 0 }, later[COUNT] = { 0 };
 
 	fetch_start(&first, h, &request);

@@ -41,7 +41,7 @@ static void talk_start(struct talk *t, const char *script, struct str input)
 	struct child_options options = { .argv = argv, .input = input, .keep_stdin = true, .tell_end = true };
 
 	t->loop = loop_new(0);
-	t->spawner = spawner_new(t->loop, NULL);
+	t->spawner = spawner_new(t->loop);
 	CHECK_INT(spawn_start(t->spawner, &options, &handlers, t, &t->child, NULL), 0);
 }
 

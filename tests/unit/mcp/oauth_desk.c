@@ -185,7 +185,7 @@ void desk_init(struct desk *d)
 		add_rule(d, everything[i]);
 	d->server = server_start(serve, d, NULL);
 	d->loop = loop_new(0);
-	d->http = http_new(d->loop, &(struct http_options){ 0 }, NULL);
+	d->http = http_new(d->loop, &(struct http_options){ 0 });
 	folder_make(d->dir);
 	snprintf(d->file, sizeof d->file, "%s/deep/tokens.json", d->dir);
 	snprintf(d->url, sizeof d->url, "http://127.0.0.1:%u/mcp", server_port(d->server));

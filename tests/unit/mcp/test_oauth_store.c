@@ -237,7 +237,7 @@ static void on_page(void *visit)
 static void visit_init(struct visit *v)
 {
 	*v = (struct visit){ .loop = loop_new(0) };
-	v->http = http_new(v->loop, &(struct http_options){ 0 }, NULL);
+	v->http = http_new(v->loop, &(struct http_options){ 0 });
 	CHECK_INT(oauth_callback_open(v->loop, 0, "s3cret", on_reply, v, &v->callback, NULL), 0);
 }
 

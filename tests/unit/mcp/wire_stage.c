@@ -86,8 +86,8 @@ void wire_init(struct wire *w, enum mcp_kind kind, unsigned loop_flags)
 
 	*w = (struct wire){ .guard.fire = on_guard, .is_virtual = loop_flags & LOOP_VIRTUAL_CLOCK };
 	w->env.loop = loop_new(loop_flags);
-	w->env.spawner = spawner_new(w->env.loop, NULL);
-	w->env.http = http_new(w->env.loop, &options, NULL);
+	w->env.spawner = spawner_new(w->env.loop);
+	w->env.http = http_new(w->env.loop, &options);
 	w->env.envp = (const char *const *)environ;
 	w->env.project_dir = "/project";
 	w->env.session_id = "session-1";

@@ -85,7 +85,7 @@ void jail_open(struct jail *j)
 	j->envp[5] = "LANG=C";
 	j->envp[6] = arena_printf(a, "TMPDIR=%s/tmp", j->dir);
 	j->loop = loop_new(0);
-	j->spawner = spawner_new(j->loop, &err);
+	j->spawner = spawner_new(j->loop);
 	j->sandbox = sandbox_new(&(struct sandbox_options){ j->loop, arena_printf(a, "%s/.claude", j->home),
 							    arena_printf(a, "%s/tmp", j->dir), j->spawner });
 	CHECK_INT(permission_add_rule(&j->permission, RULE_DENY, STR("Read(.env)"),

@@ -340,7 +340,7 @@ TEST(a_program_whose_session_is_not_known_does_not_start)
 					       CHILD_OF_PROJECT_SERVER, CHILD_OF_CONVERTER };
 	struct err err = { 0 };
 	struct loop *loop = loop_new(0);
-	struct spawner *spawner = spawner_new(loop, &err);
+	struct spawner *spawner = spawner_new(loop);
 
 	sandbox_serve(spawner);
 	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
@@ -373,7 +373,7 @@ TEST(a_session_that_is_over_starts_no_program_while_one_of_its_programs_runs)
 	skip_unless_held();
 	folder_make(dir);
 	struct loop *loop = loop_new(0);
-	struct spawner *spawner = spawner_new(loop, &err);
+	struct spawner *spawner = spawner_new(loop);
 	struct sandbox *s =
 		sandbox_new(&(struct sandbox_options){ loop, dir, arena_printf(&a, "%s/temp", dir), spawner });
 	CHECK_INT(settings_load(&(struct settings_spec){ .cwd = dir, .config_dir = dir }, &settings, &err), 0);

@@ -54,7 +54,7 @@ static void shellbox_open(struct shellbox *sb, unsigned loop_flags)
 	sb->box.env.envp = sb->envp;
 	sb->box.env.set_cwd = set_cwd;
 	sb->box.env.notify = take_notice;
-	sb->box.env.spawner = spawner_new(sb->box.env.loop, NULL);
+	sb->box.env.spawner = spawner_new(sb->box.env.loop);
 	sb->box.env.shells = shell_set_new(&sb->box.env);
 }
 

@@ -15,7 +15,7 @@ struct pdf_box {
 static void pdf_box_open(struct pdf_box *pb)
 {
 	toolbox_open(&pb->box);
-	pb->box.env.spawner = spawner_new(pb->box.env.loop, NULL);
+	pb->box.env.spawner = spawner_new(pb->box.env.loop);
 }
 
 static void pdf_box_close(struct pdf_box *pb)
