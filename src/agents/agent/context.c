@@ -54,15 +54,6 @@ static void on_first_instructions(void *data, const struct instruction_file *fil
 	notify_instruction_hooks(data, file, NULL);
 }
 
-static bool is_hidden(const struct tool_env *reader, const char *path)
-{
-	struct hidden_files *h = hidden_files_find(reader, path);
-	bool hidden = hidden_files_has(h, path);
-
-	hidden_files_free(h);
-	return hidden;
-}
-
 static struct instructions_spec instructions_spec(const struct agent *a)
 {
 	const struct agent_tree *t = a->tree;
@@ -72,7 +63,7 @@ static struct instructions_spec instructions_spec(const struct agent *a)
 					   .managed_dir = t->managed_dir,
 					   .managed_text = t->claude_md,
 					   .excludes = t->claude_excludes,
-					   .is_denied = is_hidden,
+					   .is_denied = file_is_hidden,
 					   .reader = &a->env,
 					   .rules = t->instruction_rules };
 }

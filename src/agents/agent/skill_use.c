@@ -24,11 +24,18 @@ static struct catalog *refreshed_skills(struct agent_tree *t)
 	return t->skills.registry;
 }
 
+/* A rule that hides a file from Read holds whatever a project calls it. */
+static bool is_hidden(const struct agent *a, const struct catalog_entry *e)
+{
+	return e->skill->source == SOURCE_PROJECT && file_is_hidden(&a->env, e->skill->file);
+}
+
 const struct catalog_entry *agent_skill(struct agent *a, struct str name)
 {
 	const struct catalog *r = refreshed_skills(a->tree);
+	const struct catalog_entry *e = r ? skill_registry_find(r, name) : NULL;
 
-	return r ? skill_registry_find(r, name) : NULL;
+	return e && !is_hidden(a, e) ? e : NULL;
 }
 
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name)
@@ -39,6 +46,11 @@ void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str n
 	buf_addf(out, "Unknown skill: " STR_FMT ".", STR_ARG(name));
 	if (!r)
 		return;
+	const struct catalog_entry *hidden = skill_registry_find(r, name);
+	if (hidden) {
+		buf_addf(out, " A deny rule forbids to read %s.", hidden->skill->file);
+		return;
+	}
 	for (size_t i = 0; name.n && i < r->failed_count; i++)
 		if (str_has(str_from(r->failed[i].path), name)) {
 			buf_addf(out, " %s:%u: %s.", r->failed[i].path, r->failed[i].line, r->failed[i].message);
@@ -67,7 +79,7 @@ static struct skill_listing_spec listing_of(const struct agent *a)
 
 static bool is_active(void *data, const struct catalog_entry *e)
 {
-	return !agent_skill_inactive(data, e);
+	return !agent_skill_inactive(data, e) && !is_hidden(data, e);
 }
 
 /* The list as it is now. True: the model has another one. */

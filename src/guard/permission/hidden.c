@@ -115,3 +115,12 @@ bool hidden_files_has(const struct hidden_files *h, const char *path)
 	int n = snprintf(real, sizeof real, "%s%s", h->target, path + h->root_len);
 	return n >= (int)sizeof real || is_denied(h, real);
 }
+
+bool file_is_hidden(const struct tool_env *env, const char *path)
+{
+	struct hidden_files *h = hidden_files_find(env, path);
+	bool hidden = hidden_files_has(h, path);
+
+	hidden_files_free(h);
+	return hidden;
+}

@@ -252,3 +252,4 @@ static inline struct hidden_files *hidden_files_find(const struct tool_env *env,
 void hidden_files_free(struct hidden_files *h);
 /* path begins with root. Of a directory that is hidden all below it is, too. h may be NULL. */
 bool hidden_files_has(const struct hidden_files *h, const char *path);
+bool file_is_hidden(const struct tool_env *env, const char *path); /* this file, or the one that it leads to */
