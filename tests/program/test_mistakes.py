@@ -73,6 +73,14 @@ def each_block_of_the_documentation_works_as_it_stands(lab):
         assert done.returncode == 0 and done.stdout == "yes\n", (script, done)
 
 
+def torn_account(lab):
+    """A directory of gcloud whose account was cut while it was written."""
+    folder = pathlib.Path(lab.folder, "gcloud")
+    folder.mkdir(exist_ok=True)
+    (folder / "application_default_credentials.json").write_text('{"type":')
+    return str(folder)
+
+
 # What is wrong: (arguments, environment, words of the one line, exit code). A tuple in the environment is the answer of a server at that
 # address: status, body, and perhaps a path behind the address and headers.
 OWN = '{"providers": {"lab": {"wire": "chat", "baseUrl": "http://127.0.0.1:9/v1", "models": {"m1": {%s}}}}}'
@@ -106,6 +114,10 @@ MISTAKES = {
     "no project": ((), {"CLAUDE_CODE_USE_VERTEX": "1"}, ("set ANTHROPIC_VERTEX_PROJECT_ID",), 2),
     "no login of Google": ((), {"CLAUDE_CODE_USE_VERTEX": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p"},
                            ("gcloud auth application-default login", "GOOGLE_APPLICATION_CREDENTIALS"), 1),
+    "an account of Google that is none": ((), {"CLAUDE_CODE_USE_VERTEX": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p", "GOOGLE_APPLICATION_CREDENTIALS": "/dev/null"},
+                                          ("GOOGLE_APPLICATION_CREDENTIALS cannot be read",), 1),
+    "a torn account of Google": ((), {"CLAUDE_CODE_USE_VERTEX": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p", "CLOUDSDK_CONFIG": torn_account},
+                                 ("application_default_credentials.json is not JSON",), 1),
     "no resource": ((), {"CLAUDE_CODE_USE_FOUNDRY": "1"}, ("set ANTHROPIC_FOUNDRY_RESOURCE",), 2),
     "an address as resource": ((), {"CLAUDE_CODE_USE_FOUNDRY": "1", "ANTHROPIC_FOUNDRY_RESOURCE": "https://r.example"}, ("not an address",), 2),
     "no server": (("--model", "ollama/qwen3"), {"OLLAMA_BASE_URL": "http://127.0.0.1:9/v1"}, ("ollama at http://127.0.0.1:9/v1", "OLLAMA_BASE_URL"), 1),

@@ -155,10 +155,14 @@ static void google_fetch(struct credential *c)
 		path = config ? arena_printf(&a, "%s/application_default_credentials.json", config)
 			      : arena_printf(&a, "%s/.config/gcloud/application_default_credentials.json",
 					     home ? home : "");
-	if (file_read(path, LARGEST_OUTPUT, &text, &err) == 0) {
-		(void)json_parse(&reader, text.p, text.n, &file, NULL);
-	} else if (given) {
-		credential_failed(c, "GOOGLE_APPLICATION_CREDENTIALS cannot be read: %s", err.text);
+	/* The machine's own account is for those who have no file: one that cannot be used must not become it. */
+	bool there = file_read(path, LARGEST_OUTPUT, &text, &err) == 0;
+	if (there && json_parse(&reader, text.p, text.n, &file, NULL) < 0)
+		(void)err_set(&err, ERR_USAGE, "%s is not JSON", path);
+	if (err.kind && (there || given)) {
+		credential_failed(c, "%s: %s",
+				  given ? "GOOGLE_APPLICATION_CREDENTIALS cannot be read" : "no credential for Google",
+				  err.text);
 		return;
 	}
 	const struct json *type = json_get(file, "type");
