@@ -206,16 +206,6 @@ static struct segment *reminder_block(const char *reminder)
 	return segment_text(buf_str(&text));
 }
 
-static int store_reminder(struct query *q, struct err *err)
-{
-	if (!q->keeps_reminder || transcript_count(&q->transcript) == q->reminded)
-		return 0;
-	struct segment *block = reminder_block(q->config.reminder);
-	int status = query_add_user(q, &block, 1, true, err);
-	q->reminded = transcript_count(&q->transcript);
-	return status;
-}
-
 static enum step step_ask(struct query *q)
 {
 	struct err err = { 0 };
@@ -237,8 +227,12 @@ static enum step step_ask(struct query *q)
 		return query_set_state(q, QUERY_COMPACT);
 	if (q->fork_barrier && !q->through_gate && !fork_barrier_pass(q->fork_barrier, &q->kick))
 		return STEP_WAIT;
-	if (store_reminder(q, &err) < 0)
-		return query_give_up_disk(q, &err);
+	if (q->keeps_reminder && transcript_count(&q->transcript) != q->reminded) {
+		struct segment *block = reminder_block(q->config.reminder);
+		if (query_add_user(q, &block, 1, true, &err) < 0)
+			return query_give_up_disk(q, &err);
+		q->reminded = transcript_count(&q->transcript);
+	}
 	q->through_gate = true;
 	return query_enter_gate(q);
 }

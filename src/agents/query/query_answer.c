@@ -34,19 +34,6 @@ static struct query_call *calls_create(struct query *q, struct str id, struct st
 	return calls_append(q, id, tool_call_new(q->config.env, q->config.gate, tool, id, name, input));
 }
 
-static int calls_add(struct query *q, const struct segment *block, struct err *err)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena arena = { 0 };
-	const struct json *root;
-
-	if (json_parse(&reader, block->bytes, block->len, &root, err) < 0)
-		return -ERR_PARSE;
-	calls_create(q, json_str(json_get(root, "id"), &arena), json_str(json_get(root, "name"), &arena),
-		     json_raw(json_get(root, "input")));
-	return 0;
-}
-
 /* Takes result. */
 static int record_result(struct query *q, struct query_call *c, struct segment *result, struct str tool_use_result,
 			 struct err *err)
@@ -215,7 +202,16 @@ static int answer_take_block(struct query *q, struct segment *block, const struc
 	memcpy(xpush(q->shown, q->shown_count, q->shown_cap), uuid, sizeof *q->shown);
 	if (block->kind == SEGMENT_TEXT)
 		answer_add_text(&q->text, block);
-	int status = block->kind == SEGMENT_TOOL_USE ? calls_add(q, block, err) : 0;
+	int status = 0;
+	if (block->kind == SEGMENT_TOOL_USE) {
+		AUTO_JSON struct json_reader reader = { 0 };
+		AUTO_ARENA struct arena arena = { 0 };
+		const struct json *root;
+		status = json_parse(&reader, block->bytes, block->len, &root, err);
+		if (status == 0)
+			calls_create(q, json_str(json_get(root, "id"), &arena),
+				     json_str(json_get(root, "name"), &arena), json_raw(json_get(root, "input")));
+	}
 	segment_unref(block);
 	return status;
 }

@@ -498,18 +498,6 @@ static void feed_turn_end(struct tui *t, const struct cadre_event *e)
 	t->retries = 0;
 }
 
-/* A request has an answer again: one line says how long it took. */
-static void feed_retries_over(struct tui *t)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	buf_clear(&t->retry);
-	buf_addf(&b, "after %u tries, ", t->retries + 1);
-	buf_addspan(&b, tui_now_ms() - t->retry_ms);
-	feed_say(t, LOOK_DIM, buf_str(&b));
-	t->retries = 0;
-}
-
 /* A child: its start and its end, and errors; its tools are in the rows of agents. */
 static void feed_child(struct tui *t, const struct cadre_event *e)
 {
@@ -549,8 +537,14 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 		return;
 	}
 	bool answered = kind == CADRE_DELTA || kind == CADRE_MESSAGE || kind == CADRE_TOOL_STARTED;
-	if (answered && t->retries)
-		feed_retries_over(t);
+	if (answered && t->retries) { /* one line says how long it took */
+		AUTO_BUF struct buf b = { 0 };
+		buf_clear(&t->retry);
+		buf_addf(&b, "after %u tries, ", t->retries + 1);
+		buf_addspan(&b, tui_now_ms() - t->retry_ms);
+		feed_say(t, LOOK_DIM, buf_str(&b));
+		t->retries = 0;
+	}
 	switch (kind) {
 	case CADRE_DELTA:
 		feed_delta(t, e);

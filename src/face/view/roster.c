@@ -256,14 +256,6 @@ static void roster_show(struct tui *t, const char *id)
 	page_open_transcript(t, title.p, path.p);
 }
 
-static void stop_agent(struct tui *t, const struct agent_row *r)
-{
-	if (input_is_twice(t, r->id))
-		job_cadre(t, "stop", str_from(r->id), say_result);
-	else
-		tui_note(t, "x again stops it and all below it");
-}
-
 static void fold(struct page *p, const struct roster_row *r, bool close)
 {
 	char key[512];
@@ -303,7 +295,10 @@ void roster_key(struct tui *t, struct page *p, const struct key *key, char lette
 	} else if (letter == 'm' && !r->group) {
 		p->writing = true;
 	} else if ((letter == 'x' || letter == 'X') && !r->group) {
-		stop_agent(t, r->agent);
+		if (input_is_twice(t, r->agent->id))
+			job_cadre(t, "stop", str_from(r->agent->id), say_result);
+		else
+			tui_note(t, "x again stops it and all below it");
 	} else if (letter == 'y') {
 		tui_copy(t, str_from(r->agent->id));
 		tui_note(t, "its id is in the clipboard");

@@ -12,12 +12,6 @@
 #include "guard/permission/resolved_path.h"
 #include "guard/sandbox/sandbox_int.h"
 
-static void paths_add_all(struct paths *p, struct arena *a, const char *const *list)
-{
-	for (; list && *list; list++)
-		paths_add(p, a, *list);
-}
-
 static const char *real_path(struct arena *a, const char *path)
 {
 	char real[PATH_MAX];
@@ -318,9 +312,10 @@ static void profile_limit_reads(struct profile *p, struct arena *a, const struct
 				   f->programs->count + 64 };
 	memcpy(p->reads.list, f->programs->list, (f->programs->count + 1) * sizeof(char *));
 	add_working_dirs(&dirs, a, f);
-	paths_add_all(&p->reads, a, dirs.list);
-	for (size_t i = 0; i < dirs.count; i++)
+	for (size_t i = 0; i < dirs.count; i++) {
+		paths_add(&p->reads, a, dirs.list[i]);
 		add_git(p, a, f, dirs.list[i]);
+	}
 	add_git(p, a, f, f->cwd);
 	paths_add(&p->reads, a, env->results_dir);
 	paths_add(&p->reads, a, env->tasks_dir);

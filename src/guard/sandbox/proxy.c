@@ -427,17 +427,6 @@ static void on_upstream(uv_stream_t *stream, ssize_t n, const uv_buf_t *part)
 	}
 }
 
-static void link_dial_proxy(struct link *l, bool socks, unsigned port)
-{
-	struct sockaddr_in at;
-
-	uv_ip4_addr("127.0.0.1", (int)port, &at);
-	l->socks = socks;
-	l->upstream = true;
-	buf_clear(&l->head);
-	link_dial(l, (struct sockaddr *)&at);
-}
-
 static void on_no_answer(struct timer *timer)
 {
 	struct link *l = CONTAINER_OF(timer, struct link, timer);
@@ -465,8 +454,12 @@ static void link_reach(struct link *l)
 		return;
 	}
 	if (policy->http_port || policy->socks_port) {
-		link_dial_proxy(l, !policy->http_port,
-				(unsigned)(policy->http_port ? policy->http_port : policy->socks_port));
+		struct sockaddr_in at;
+		uv_ip4_addr("127.0.0.1", (int)(policy->http_port ? policy->http_port : policy->socks_port), &at);
+		l->socks = !policy->http_port;
+		l->upstream = true;
+		buf_clear(&l->head);
+		link_dial(l, (struct sockaddr *)&at);
 		return;
 	}
 	snprintf(port, sizeof port, "%u", l->asked.port);
