@@ -134,9 +134,13 @@ class Terminal:
         return [path for path in below(self.config(), "*.lock") if path.is_dir()]
 
     def kill(self, pid):
-        """Kills a member when it holds no lock. That of its last change it keeps for some milliseconds; one that is left is taken over late."""
-        until(lambda: not self.locks(), self.locks)
-        os.kill(pid, signal.SIGKILL)
+        """Kills a member when it holds no lock: one that it leaves is taken over by the next who wants it, and until then it is there."""
+        def killed():
+            os.kill(pid, signal.SIGSTOP)
+            free = not self.locks()
+            os.kill(pid, signal.SIGKILL if free else signal.SIGCONT)
+            return free
+        until(killed, self.locks)
 
     def untouched(self):
         now = {pane[0]: pane[1] for pane in self.panes() if pane[0] in self.users and pane[0] != self.shell}

@@ -328,7 +328,7 @@ def a_process_that_ends_before_its_pane_is_marked_leaves_no_pane(t):
     t.begin("--settings", '{"teams": {"restartPanes": 0}}', PATH=path)
     until(marking.exists, t.screen)
     (pid,) = [int(pane[1]) for pane in t.panes() if pane[0] not in t.users]
-    os.kill(pid, signal.SIGKILL)
+    t.kill(pid)
     until(lambda: not t.alive(pid), "it lives on")
     until(lambda: t.team()["gone"], t.meta)
     go.touch()
