@@ -91,7 +91,7 @@ def path_calls(count):
 
 
 def bench_path_calls():
-    few, many = path_calls(100), path_calls(200)  # one child alone may ask before the thread has opened the database
+    few, many = path_calls(100), path_calls(200)
     figure("a child before its first request: file creations", (many[0] - few[0]) / 100, "", 2)
     figure("a child before its first request: other path calls", (many[1] - few[1]) / 100, "", 8)
 

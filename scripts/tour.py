@@ -92,12 +92,13 @@ class Recorder(Screen):
 
 
 def picture(s, path):
-    """The screen as SVG: one text for each run of cells that look alike."""
+    """The screen as SVG, down to its last row with text: one text for each run of cells that look alike."""
     wide, high = 8.4, 17
+    rows = max(i + 1 for i, row in enumerate(s.rows()) if row.strip())
     colours = {1: "#cc6666", 2: "#8fb573", 3: "#d9a441", 4: "#6a9fd8", 5: "#b48ead", 6: "#5fb3b3"}
     out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="DejaVu Sans Mono, monospace" font-size="14">'
-           % (s.columns * wide + 20, s.height * high + 20), '<rect width="100%" height="100%" rx="8" fill="#1d2128"/>']
-    for row in range(s.height):
+           % (s.columns * wide + 20, rows * high + 20), '<rect width="100%" height="100%" rx="8" fill="#1d2128"/>']
+    for row in range(rows):
         column = 0
         cells = s.cells(row)
         while column < s.columns:
