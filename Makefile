@@ -7,11 +7,12 @@ all: build/build.ninja
 	@scripts/build.sh build
 
 build/build.ninja: OPTIONS = --buildtype=release
-# What the tests run; tests/README.md says what each option saves. A finding of UBSan is a trap, which ASan reports with its line. The
-# reports need line numbers only (-g1); gcc 12 takes the null checks of UBSan for null pointers (the other two builds look for real ones).
+# What the tests run; tests/README.md says what each option saves. A finding of UBSan is a trap, which ASan reports with its line; it
+# needs nothing of libubsan. The reports need line numbers only (-g1); gcc 12 takes the null checks of UBSan for null pointers (the
+# other two builds look for real ones).
 build-test/build.ninja: OPTIONS = -Dtests=true -Dcrash_points=true -Db_sanitize=address,undefined -Doptimization=1 -Ddebug=true \
 	-Dc_args='-g1 -Wno-nonnull -fsanitize-undefined-trap-on-error' \
-	-Dc_link_args="-no-pie$(if $(shell command -v ld.gold), -fuse-ld=gold)"
+	-Dc_link_args="-no-pie -fno-sanitize=undefined$(if $(shell command -v ld.gold), -fuse-ld=gold)"
 # Nothing of it is linked or run: it is there for the warnings of the other compiler.
 build-clang/build.ninja: OPTIONS = -Dtests=true --buildtype=plain
 build-clang/build.ninja: export CC = clang

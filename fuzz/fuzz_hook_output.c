@@ -27,7 +27,7 @@ static void check_reply(const struct hook_reply *r, enum hook_event event)
 {
 	const struct str texts[] = { r->note,   r->stop_reason,       r->system_message,
 				     r->reason, r->permission_reason, r->context };
-	uint32_t counts = hook_event_info(event)->fields | (1u << HOOK_UPDATED_INPUT);
+	uint32_t counts = hook_events[event].fields | (1u << HOOK_UPDATED_INPUT);
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		must(utf8_valid(texts[i]));
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cut((struct str){ (const char *)data + 2, size - 2 }, &raw.out, &raw.err);
 	hook_output_read(&arena, &raw, &reply);
 	check_reply(&reply, raw.event);
-	if (raw.exit_code == 2 && (hook_event_info(raw.event)->flags & HOOK_CAN_BLOCK))
+	if (raw.exit_code == 2 && (hook_events[raw.event].flags & HOOK_CAN_BLOCK))
 		must(reply.block);
 	hook_answer_read(&arena, raw.event, data[1] & 4, raw.out, &reply);
 	check_reply(&reply, raw.event);

@@ -12,20 +12,21 @@
  * Rules that hold everywhere:
  * - A function that can fail returns 0 or a negative enum cadre_status and writes one line into why (always
  *   NUL-terminated, may be NULL with size 0).
- * - A runtime and all that belongs to it are used by one thread. Runtimes are independent of each other.
- * - Events come from inside cadre_run(); the first ones of a turn also from inside cadre_prompt() and cadre_prepare(),
- *   and what an answer or cadre_background() causes from inside that call. CADRE_TURN_ENDED comes from cadre_run()
- *   only. What an accessor returns is borrowed until the event callback returns.
- * - Callbacks may call anything but cadre_run() and cadre_free(). A turn started there begins after the callback has
- *   returned, and a failure ends it with CADRE_TURN_ENDED; a closed session is freed later.
+ * - Use a runtime and everything that belongs to it from one thread. Runtimes are independent of each other.
+ * - Events are delivered inside cadre_run(). The first events of a turn may also be delivered inside cadre_prompt() and
+ *   cadre_prepare(), and those that an answer or cadre_background() causes inside that call. CADRE_TURN_ENDED is only
+ *   delivered by cadre_run(). A value that an accessor returns is borrowed until the event callback returns.
+ * - A callback may call every function except cadre_run() and cadre_free(). A turn started there begins after the callback
+ *   has returned, and a failure ends it with CADRE_TURN_ENDED; a closed session is freed later.
  * - Functions that block (see their comments) wait for programs, servers or other processes. Inside cadre_run() and
  *   callbacks they do nothing and return CADRE_BUSY.
  * - The subcommands of the program (agents, mcp, config and others) are in cadre_command.h.
- * - Threads of a runtime (file searches, the start of OpenSSL) read the environment: a host changes it before cadre_open() only.
- * - Nothing is printed, and environment (but for agent-id below), locale and signal handlers of the process stay as they are (where the kernel has no
- *   pidfd, libuv watches SIGCHLD while children run). Two things are done to the process from the first child process of a
- *   runtime until cadre_free(), unless an option says no: it becomes a subreaper (prctl), and it has one more child, the keeper,
- *   which ends what we started when we are killed. One thing is done if an option wants it: the limit of open files is raised. */
+ * - Threads of a runtime (file searches, the start of OpenSSL) read the environment, so change it before cadre_open() only.
+ * - The library prints nothing and does not change the environment (except with agent-id below), the locale or the signal
+ *   handlers of the process. (Without pidfd in the kernel, libuv watches SIGCHLD while children run.) It changes the process in
+ *   two ways, from the first child process of a runtime until cadre_free(), unless options disable them: the process becomes a
+ *   subreaper (prctl), and it has one more child, the keeper, which ends all children if the process is killed. With the option
+ *   raise-descriptor-limit it also raises the limit of open files. */
 #ifndef CADRE_H
 #define CADRE_H
 #include <stddef.h>
@@ -67,37 +68,41 @@ CADRE_API void cadre_free(struct cadre *c);                    /* closes what is
 CADRE_API const char *cadre_version(void);
 #define CADRE_PROTOCOL_VERSION "2.1.325" /* of the stream-json that a wire speaks: what agent SDKs ask for */
 
-/* Options hold for sessions opened afterwards. Settings, hooks, MCP servers and trust are those of the folder and options that a
- * session was opened with; agents, skills, plugins and the model endpoint those of the first session. Names are those of the command line without the dashes:
- *   agent (that the session runs as), model, fallback-model (comma list), effort (low | medium | high | xhigh | max),
- *   thinking (adaptive | disabled), thinking-display (summarized | omitted), max-thinking-tokens, betas (comma list),
- *   provider (anthropic, bedrock, vertex, openai, ...: docs/models.md), max-turns, max-budget-usd (of all agents together), allow-unknown-price (""), allow-cut-prompt (""), task-budget (tokens,
- *   reported to the model), system-prompt, append-system-prompt, append-subagent-system-prompt, json-schema (of the
- *   answer: JSON, or a file with it), tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools
- *   (comma-separated rules), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions),
- *   permission-prompt-tool (stdio, or a tool of an MCP server), allow-dangerously-skip-permissions (""), add-dir (may
- *   be given again), agents (a JSON object, or a file with one), settings (the same), setting-sources (list of user,
- *   project, local), trust-project (""), mcp-config (a JSON object or a file with one; may be given again),
- *   strict-mcp-config (""), plugin-dir (a directory or a zip file; may be given again), plugin-dir-no-mcp (the same
- *   without its MCP servers), plugin-url (the address of such a zip file), resume (session id, the beginning of one, or
- *   its title), resume-session-at (uuid of the last line to use), resume-drops-turn (uuid of the one prompt after it),
- *   continue (""), fork-session (""), session-id (uuid), name (its title), no-session-persistence (""), retry-deadline
- *   (seconds), include-partial-messages (""), include-hook-events (""), forward-subagent-text (""), background-agents (""),
- *   replay-user-messages (""), debug (subjects to log, comma list; "" = all), debug-file (otherwise the log goes to
- *   standard error), trace (a file for ui.perfetto.dev), setup (init | maintenance: Setup hooks come before the first
- *   turn), session-mirror (""), await-initialize (""), managed-settings (JSON of the starting program),
- *   managed-settings-in-initialize (""), project-config-root (the checkout with the project files), channels (without
- *   effect), teammate-mode (in-process | auto | tmux: where members of a team run), and for a process that is a member in a
- *   pane, as its lead starts it: agent-id, agent-name, team-name, agent-color, agent-type, parent-session-id, lead-process,
- *   plan-mode-required (""). With agent-id cadre_open() changes the process, which must be a program of its own:
- *   it takes the environment of its lead, cannot be attached to, is the first to go when memory is short, and gets SIGTERM when
- *   the member ends. For hosts: cwd, config-dir, managed-dir, base-url (of the provider), api-key, auth-token, scenario (file of the scripted
- *   provider; "" = the embedded one), interactive ("" = the host answers permission questions), hooks (JSON; functions
- *   of the host by hookCallbackIds), entrypoint, single-prompt ("" = no further prompt follows, so hooks with
- *   asyncRewake are waited for), no-keeper (""), no-subreaper (""), raise-descriptor-limit ("" = to the hard limit, at
- *   once and permanently: many concurrent agents need it; child processes get 1,024).
- * With an open session, debug-file and trace begin at once; all else is for sessions that are opened later.
- * Defaults come from the environment; the value NULL resets an option. An invalid name or value is CADRE_USAGE. */
+/* Options apply to sessions opened afterwards; in an open session only debug-file and trace take effect at once. A session keeps
+ * the settings, hooks, MCP servers and trust of the folder and options that it was opened with; agents, skills, plugins and the
+ * model endpoint are those of the first session. Defaults come from the environment; the value NULL resets an option. An invalid
+ * name or value is CADRE_USAGE. Names are those of the command line without the dashes; `cadre --help` explains them.
+ *   A switch has the value "": allow-cut-prompt, allow-dangerously-skip-permissions, allow-unknown-price, await-initialize,
+ *     background-agents, continue, coordinator, disable-slash-commands, fork-session, forward-subagent-text, include-hook-events,
+ *     include-partial-messages, managed-settings-in-initialize, no-session-persistence, replay-user-messages, session-mirror,
+ *     strict-mcp-config, trust-project.
+ *   Model: model, fallback-model (comma list), provider (anthropic, bedrock, vertex, openai, ...: docs/models.md), betas (comma
+ *     list), effort (low | medium | high | xhigh | max), thinking (adaptive | disabled), thinking-display (summarized | omitted),
+ *     max-thinking-tokens, retry-deadline (seconds).
+ *   Limits: max-turns, max-budget-usd (of all agents together), task-budget (tokens, reported to the model).
+ *   Prompt and answer: agent (that the session runs as), system-prompt, append-system-prompt, append-subagent-system-prompt,
+ *     json-schema (of the answer: JSON, or a file with it).
+ *   Tools: tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools (comma-separated rules), permission-mode
+ *     (default | acceptEdits | plan | dontAsk | auto | bypassPermissions), permission-prompt-tool (stdio, or a tool of an MCP
+ *     server), permission-prompts (host | none: questions are denied), add-dir (may be given again).
+ *   Configuration: agents, settings (a JSON object, or a file with one), setting-sources (list of user, project, local),
+ *     managed-settings (JSON of the starting program), mcp-config (a JSON object or a file with one), plugin-dir (a directory or a
+ *     zip file), plugin-dir-no-mcp (the same without its MCP servers), plugin-url (the address of such a zip file), which may be
+ *     given again, project-config-root (the checkout with the project files), channels (without effect).
+ *   Session: resume (session id, the beginning of one, or its title), resume-session-at (uuid of the last line to use),
+ *     resume-drops-turn (uuid of the one prompt after it), session-id (uuid), name (its title), setup (init | maintenance: Setup
+ *     hooks come before the first turn), debug (subjects to log, comma list; "" = all), debug-file (otherwise the log goes to
+ *     standard error), trace (a file for ui.perfetto.dev).
+ *   Teams: teammate-mode (in-process | auto | tmux: where members run). For the process of a member in a pane, set by its lead:
+ *     agent-id, agent-name, team-name, agent-color, agent-type, parent-session-id, lead-process, plan-mode-required (""). With
+ *     agent-id, cadre_open() changes the process, which must be a separate program: it takes the environment of its lead, cannot
+ *     be traced, is killed first when memory is short, and gets SIGTERM when the member ends.
+ *   For hosts: cwd, config-dir, managed-dir, base-url (of the provider), api-key, auth-token, scenario (file of the scripted
+ *     provider; "" = the embedded one), interactive ("" = the host answers permission questions), hooks (JSON; functions of the
+ *     host by hookCallbackIds), entrypoint, single-prompt ("" = no further prompt follows, so hooks with asyncRewake are waited
+ *     for), one-run ("" = the program ends when all agents are idle, and its team with it), no-keeper (""), no-subreaper (""),
+ *     raise-descriptor-limit ("" = to the hard limit, at once and permanently: many concurrent agents need it; child processes get
+ *     1,024). */
 CADRE_API int cadre_set(struct cadre *c, const char *option, const char *value, char *why, size_t why_size);
 
 /* Runs until no session, watch, writer or background task is active, or until cadre_stop(). */
@@ -109,20 +114,20 @@ CADRE_API void cadre_stop(struct cadre *c);
 typedef void cadre_event_fn(const struct cadre_event *event, void *data);
 
 /* Loads the session to resume, if one was named, and takes its lock. on_event may be NULL. The conversation is read before this
- * returns, because its result depends on it: a file that cannot be read, the agent and the directory of the session. Other sessions
- * of the runtime wait for about 0.1 s with 10 MB. What its agents and the members of its team have is read in threads. A host that
- * resumes longer sessions beside others at work gives them a runtime of their own. The first call of a runtime downloads plugin-url
- * and blocks other sessions meanwhile. */
+ * function returns, because its result depends on the file, the agent and the directory of the session. Other sessions of the
+ * runtime wait meanwhile, about 0.1 s for 10 MB. Transcripts of its agents and team members are read in threads. A host that
+ * resumes longer sessions while others work should use a separate runtime. The first call of a runtime downloads plugin-url,
+ * and other sessions wait. */
 CADRE_API int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, struct cadre_session **ret_session,
 			 char *why, size_t why_size);
-/* A new session that shares the conversation so far. Only while idle. */
+/* Opens a new session that shares the conversation so far. Only while s is idle. */
 CADRE_API int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data,
 			 struct cadre_session **ret_session, char *why, size_t why_size);
-/* Starts a turn; CADRE_TURN_ENDED says how it ended. text == NULL continues an interrupted turn of a resumed session,
- * or its background agents, whose reports start a turn (CADRE_USAGE if there is neither). While a turn runs:
- * CADRE_BUSY. */
+/* Starts a turn; CADRE_TURN_ENDED reports its end. text == NULL continues an interrupted turn of a resumed session,
+ * or its background agents, whose reports start a turn (CADRE_USAGE if there is neither). CADRE_BUSY: a turn is
+ * running. */
 CADRE_API int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why, size_t why_size);
-/* The same with files: blocks is a JSON array of content blocks of the API (image, document), which stand before the text. NULL:
+/* The same with files: blocks is a JSON array of content blocks of the API (image, document), which precede the text. NULL:
  * none. */
 CADRE_API int cadre_prompt_blocks(struct cadre_session *s, const char *text, size_t n, const char *blocks,
 				  size_t blocks_n, char *why, size_t why_size);
@@ -130,22 +135,22 @@ CADRE_API int cadre_prompt_blocks(struct cadre_session *s, const char *text, siz
  * cadre_prompt(). */
 CADRE_API int cadre_prepare(struct cadre_session *s, char *why, size_t why_size);
 CADRE_API int cadre_has_interrupted_turn(const struct cadre_session *s);
-/* The agent of a new session has an initial prompt, which precedes the first one; cadre_prompt() then accepts an empty
- * text. */
+/* Returns 1 if the agent of a new session has an initial prompt. It precedes the first one; cadre_prompt() then accepts an
+ * empty text. */
 CADRE_API int cadre_has_initial_prompt(const struct cadre_session *s);
-/* Ends the running turn: requests and tools are cancelled, the transcript is completed, then CADRE_TURN_ENDED comes. */
+/* Ends the running turn: cancels requests and tools, completes the transcript, then delivers CADRE_TURN_ENDED. */
 CADRE_API void cadre_interrupt(struct cadre_session *s);
 /* Moves foreground agents to the background: their calls end at once. tool_use_id: one call, at any depth; NULL: all of
  * the main agent's. Returns the number of calls moved to the background, or CADRE_USAGE. */
 CADRE_API int cadre_background(struct cadre_session *s, const char *tool_use_id);
-/* A message of the user to an agent of the session, by its id or name: it gets it at its next step; one that has ended continues with
- * it, in the background. CADRE_NOT_FOUND: there is none. CADRE_BUSY: it is about to end or to continue, as inside its
- * CADRE_AGENT_ENDED; later the message is accepted. Members of a team: `cadre team message`. */
+/* Sends a message of the user to an agent of the session, by its id or name. A running agent receives it at its next step; one that
+ * has ended continues with it, in the background. CADRE_NOT_FOUND: there is no such agent. CADRE_BUSY: the agent is about to end or
+ * to continue, as inside its CADRE_AGENT_ENDED; try again later. For members of a team use `cadre team message`. */
 CADRE_API int cadre_tell(struct cadre_session *s, const char *agent, const char *text, char *why, size_t why_size);
-/* Answers a CADRE_PERMISSION_ASKED by its id. reason (may be NULL) goes to the model when denied. CADRE_FOR_SESSION and
- * CADRE_ALWAYS allow the rules of cadre_event_rule(), or the rule that reason is; CADRE_ALWAYS stores them in cadre_rules_file(), and the status
- * reports a failure to do so, though the call runs. CADRE_ACCEPT_EDITS: once, and later edits need no question; only if
- * cadre_event_offers_edits(), otherwise as CADRE_ONCE. */
+/* Answers a CADRE_PERMISSION_ASKED by its id. If denied, reason (may be NULL) goes to the model. CADRE_FOR_SESSION and
+ * CADRE_ALWAYS allow the rules of cadre_event_rule(), or the rule in reason. CADRE_ALWAYS also stores them in
+ * cadre_rules_file(); the status reports a failure to do so, but the call runs. CADRE_ACCEPT_EDITS allows this call and all later
+ * edits, only if cadre_event_offers_edits(); otherwise it is CADRE_ONCE. */
 enum cadre_scope { CADRE_ONCE, CADRE_FOR_SESSION, CADRE_ALWAYS, CADRE_ACCEPT_EDITS };
 CADRE_API int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_scope scope,
 			   const char *reason, char *why, size_t why_size);
@@ -161,7 +166,9 @@ CADRE_API int cadre_answer_elicitation(struct cadre_session *s, const char *id, 
 /* Changes an option of an open session, from its next request on: model ("default" or NULL: the initial one),
  * permission-mode, max-thinking-tokens (NULL: the initial value), thinking-display, effort (NULL: the model's
  * default), fallback-model (a comma list, for all its agents; NULL: none) and add-dir (one more directory that tools may work
- * in: an absolute path). */
+ * in: an absolute path). start-source and end-reason: the source and reason that SessionStart and SessionEnd hooks read ("clear",
+ * "prompt_input_exit"). With PreModelSwitch hooks the model changes after they have run; a CADRE_ERROR reports that one
+ * refused. */
 CADRE_API int cadre_session_set(struct cadre_session *s, const char *option, const char *value, char *why,
 				size_t why_size);
 /* Closes the session; interrupts a running turn first. It is freed inside cadre_run() or cadre_free(), after its last
@@ -172,13 +179,14 @@ CADRE_API const char *cadre_session_model(const struct cadre_session *s);
 CADRE_API const char *cadre_session_mode(const struct cadre_session *s); /* permission mode of its main agent, now */
 CADRE_API int cadre_session_is_trusted(const struct cadre_session *s);   /* 1: the user trusts its folder */
 CADRE_API const char *cadre_session_file(const struct cadre_session *s); /* its transcript; "": nothing is written */
-/* The value of a setting as JSON, as all files that count give it to this session ("statusLine", "worktree.baseRef"); NULL: not
- * set. Not NUL-terminated; borrowed until the next call of cadre_run(). */
+/* The effective value of a setting in this session as JSON ("statusLine", "worktree.baseRef"); NULL: not set. Not
+ * NUL-terminated; borrowed until the next call of cadre_run(). */
 CADRE_API const char *cadre_session_setting(const struct cadre_session *s, const char *path, size_t *ret_n);
-/* A control request of the stream-json protocol without a wire, {"subtype":"get_context_usage"}, for those that are answered at
- * once: apply_flag_settings, get_context_usage, get_hooks_listing, get_session_cost, get_settings, get_task_output, get_usage,
+/* Makes a control request of the stream-json protocol without a wire, {"subtype":"get_context_usage"}. Only for requests that are
+ * answered at once: apply_flag_settings, get_context_usage, get_hooks_listing, get_session_cost, get_settings, get_task_output, get_usage,
  * list_mentions, list_models, list_permission_rules, mcp_status, reload_output_styles, reload_skills, rename_session,
- * rewind_files, update_settings. The answer is a JSON object, borrowed until the next request of this session. NULL: refused, see why. */
+ * rewind_files, update_permissions, update_settings. Returns a JSON object, borrowed until the next request of this session. NULL: refused, see why.
+ * The files of list_mentions follow as CADRE_FILES_FOUND. */
 CADRE_API const char *cadre_request(struct cadre_session *s, const char *request, size_t n, size_t *ret_n, char *why,
 				    size_t why_size);
 
@@ -200,12 +208,12 @@ enum cadre_event_kind {
 	CADRE_AGENT_PROGRESS, /* it calls a tool; frame: system/task_progress */
 	CADRE_AGENT_ENDED,    /* text: its report, is_error; frame: system/task_updated */
 	CADRE_TASKS_CHANGED,  /* the set of background tasks; frame: system/background_tasks_changed */
-	CADRE_QUESTION_ASKED, /* text: the input of AskUserQuestion as JSON, id: for cadre_answer_question; with a user
-				    * there also whether a server that the project brings may be used (name: the server) */
-	CADRE_HOOK_STARTED,   /* text: PreToolUse:Bash, id; if asked for; frame: system/hook_started */
-	CADRE_HOOK_ENDED,     /* the same with is_error; frame: system/hook_response */
-	CADRE_ELICITATION_ASKED, /* name: an MCP server with a question to the user; as CADRE_QUESTION_ASKED, or
-				    * id: for cadre_answer_elicitation; of a form each question also has name, required and schema */
+	CADRE_QUESTION_ASKED, /* text: the input of AskUserQuestion as JSON, id: for cadre_answer_question; in an interactive
+				    * session also whether a server of the project may be used (name: the server) */
+	CADRE_HOOK_STARTED,      /* text: PreToolUse:Bash, id; if asked for; frame: system/hook_started */
+	CADRE_HOOK_ENDED,        /* the same with is_error; frame: system/hook_response */
+	CADRE_ELICITATION_ASKED, /* name: an MCP server that asks the user; as CADRE_QUESTION_ASKED, or with
+				    * id: for cadre_answer_elicitation; questions of a form also have name, required and schema */
 	CADRE_COMPACTING,        /* start or end of a compaction; frame: system/status */
 	CADRE_COMPACTED,         /* the summary is on disk; frame: system/compact_boundary */
 	CADRE_MEMBER_STATE,      /* a member of a team works, waits or fails; frame: system/task_updated */
@@ -213,8 +221,9 @@ enum cadre_event_kind {
 				    * frame: system/sandbox_violation */
 	CADRE_TOOL_PROGRESS,   /* a command of the main agent prints: name, id, text: its last line, CADRE_FIGURE_LINES;
 				    * at most 4 times a second, not in its first 250 ms */
-	CADRE_QUESTION_CLOSED, /* id: what was asked needs no answer any more; text: why */
-	CADRE_TERMINAL_SEQUENCE /* text: from a hook, for the terminal: a title, a notice or the bell, nothing else */
+	CADRE_QUESTION_CLOSED, /* id: this question needs no answer any more; text: why */
+	CADRE_TERMINAL_SEQUENCE, /* text: from a hook, for the terminal: a title, a notice or the bell, nothing else */
+	CADRE_FILES_FOUND /* after list_mentions: text: relative paths that a prompt can name, each NUL-terminated */
 };
 
 CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);
@@ -226,22 +235,22 @@ CADRE_API const char *cadre_event_name(const struct cadre_event *e);  /* "" if t
 CADRE_API const char *cadre_event_id(const struct cadre_event *e);
 CADRE_API const char *cadre_event_text(const struct cadre_event *e, size_t *ret_n);
 CADRE_API int cadre_event_is_error(const struct cadre_event *e);
-/* Of CADRE_PERMISSION_ASKED: why it is asked (""), the i-th rule that would allow this call (NULL: no more),
- * whether CADRE_ACCEPT_EDITS is possible, and what an edit would change: a JSON object with filePath and structuredPatch, as
- * the result of Edit has them ("": it is not an edit, or cannot be applied). */
+/* For CADRE_PERMISSION_ASKED: the reason of the question (may be ""), the i-th rule that would allow this call (NULL: no more; also for
+ * CADRE_PERMISSION_DENIED), whether CADRE_ACCEPT_EDITS is possible, and the change that an edit would make: a JSON object with
+ * filePath and structuredPatch, as in the result of Edit ("": it is not an edit, or cannot be applied). */
 CADRE_API const char *cadre_event_why(const struct cadre_event *e);
 CADRE_API const char *cadre_event_rule(const struct cadre_event *e, size_t i);
 CADRE_API int cadre_event_offers_edits(const struct cadre_event *e);
 CADRE_API const char *cadre_event_patch(const struct cadre_event *e, size_t *ret_n);
-/* Of CADRE_QUESTION_ASKED and CADRE_ELICITATION_ASKED: the i-th question, whether several answers may be chosen, and
- * its k-th choice with a description (ret_meaning may be NULL). NULL: no more. An answer may always be another text. */
+/* For CADRE_QUESTION_ASKED and CADRE_ELICITATION_ASKED: the i-th question, whether several answers may be chosen, and
+ * its k-th choice with a description (ret_meaning may be NULL). NULL: no more. Any other text is a valid answer, too. */
 CADRE_API const char *cadre_event_question(const struct cadre_event *e, size_t i);
 CADRE_API int cadre_event_takes_several(const struct cadre_event *e, size_t i);
 CADRE_API const char *cadre_event_choice(const struct cadre_event *e, size_t i, size_t k, const char **ret_meaning);
 /* How a turn ended (CADRE_TURN_ENDED): the result's subtype, "success", "error_max_turns", "error_during_execution",
  * "error_max_structured_output_retries", ... */
 CADRE_API const char *cadre_event_subtype(const struct cadre_event *e);
-/* The agent of an event and its current state. "" and 0 where unknown, and for the main agent. */
+/* The agent of an event and its current state. "" and 0 if unknown, and for the main agent. */
 enum cadre_detail {
 	CADRE_DETAIL_TYPE,
 	CADRE_DETAIL_NAME,
@@ -263,7 +272,9 @@ enum cadre_figure {
 	CADRE_FIGURE_TOKENS,
 	CADRE_FIGURE_MS,          /* since it began, until now or its end */
 	CADRE_FIGURE_COST_MICROS, /* millionths of a dollar */
-	CADRE_FIGURE_LINES        /* of CADRE_TOOL_PROGRESS */
+	CADRE_FIGURE_LINES,       /* of CADRE_TOOL_PROGRESS */
+	CADRE_FIGURE_DELAY_MS,    /* of CADRE_RETRY: until the next attempt */
+	CADRE_FIGURE_LEFT_MS /* of CADRE_RETRY: until the last attempt may start; 0: the number of attempts is limited instead */
 };
 CADRE_API const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail which);
 CADRE_API int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which);
@@ -286,20 +297,22 @@ CADRE_API void cadre_wire_interrupt(struct cadre_wire *w);
 CADRE_API int cadre_wire_status(const struct cadre_wire *w, const char **ret_why);
 CADRE_API void cadre_wire_free(struct cadre_wire *w);
 
-/* An MCP server on two descriptors, one message a line, with the tools Bash, Edit, Glob, Grep, Read, Write and others,
- * and `agent`, which runs a subagent. There are no questions: calls that the rules and the mode do not allow are
+/* Serves MCP on two descriptors, one message per line, with the tools Bash, Edit, Glob, Grep, Read, Write and others,
+ * and `agent`, which runs a subagent. It asks no questions: calls that the rules and the mode do not allow are
  * denied. Blocks until the end of the input, a closed output, or cadre_stop(). */
 CADRE_API int cadre_mcp_serve(struct cadre *c, int in_fd, int out_fd, char *why, size_t why_size);
 
 /* The loop, for faces. */
 
 typedef void cadre_watch_fn(struct cadre *c, int fd_or_signal, void *data);
-/* Calls fn when fd is readable, or on the signal. A watch keeps cadre_run() running only if keep is not 0. */
+/* Call fn when fd is readable, or on the signal. A watch keeps cadre_run() running only if keep is not 0. */
 CADRE_API int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *data);
 CADRE_API int cadre_watch_signal(struct cadre *c, int signal, cadre_watch_fn *fn, void *data);
 CADRE_API void cadre_unwatch_fd(struct cadre *c, int fd);
-/* For a face that changes the terminal of standard input: when the process is killed (kill -9), the keeper restores modes, a
- * struct termios, and writes reset to the terminal. The keeper starts with this call. */
+/* For programs that change the terminal of standard input: if the process is killed (kill -9), the keeper restores modes, a
+ * struct termios, and writes reset to the terminal. This call starts the keeper. reset is borrowed until cadre_free(). If it is in
+ * shared memory (MAP_SHARED), its first byte may be cleared while the terminal is given back (to a shell or an editor): the
+ * keeper then does nothing. */
 CADRE_API int cadre_keep_terminal(struct cadre *c, const void *modes, const char *reset, char *why, size_t why_size);
 
 /* Output that never blocks the loop. While more than 8 MB are queued in any writer, agents stop stepping and transfers

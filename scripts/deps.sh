@@ -4,8 +4,8 @@
 # neither works it prints the list and fails.
 set -eu
 
-build="gcc make meson ninja-build pkg-config python3 libuv1-dev libcurl4-openssl-dev libssl-dev libpcre2-dev libyaml-dev libsqlite3-dev zlib1g-dev libxml2-dev libgd-dev libarchive-dev libmd4c-dev libutf8proc-dev ca-certificates"
-test="$build poppler-utils zsh fish groff-base clang libclang-rt-14-dev clang-format libcmocka-dev libjansson-dev ripgrep git nodejs npm python3-pexpect tmux strace libvterm-dev dropbear-bin vim curl jq less file openssh-client bc xxd iproute2 wget"
+build="gcc make meson ninja-build pkg-config python3 libuv1-dev libcurl4-openssl-dev libssl-dev libpcre2-dev libyaml-dev zlib1g-dev libxml2-dev libgd-dev libarchive-dev libmd4c-dev libutf8proc-dev ca-certificates"
+test="$build locales poppler-utils zsh fish groff-base clang libclang-rt-14-dev clang-format libcmocka-dev libjansson-dev ripgrep git nodejs npm python3-pexpect tmux strace libvterm-dev dropbear-bin vim curl jq less file openssh-client bc xxd iproute2 wget"
 bench="$build ripgrep libjansson-dev libcjson-dev strace"
 
 case "${1:-build}" in

@@ -6,7 +6,7 @@ SPEC is a JSON file: {"instructions": TEXT, "tools": {NAME: ANSWER}, "prompts": 
 An ANSWER is what the tool says: a text, or an object that is written as JSON text; {"echo": true} says the arguments as JSON,
 {"error": TEXT} fails, {"die": true} ends the server in the middle of the call. In texts of a prompt {NAME} is the argument of
 that name; an argument that ends with ! is required; a prompt with {"error": TEXT} is refused. LOG
-gets a line for each tool that is called and each prompt that is got. Further members of SPEC: "about": {NAME: MEMBERS} of a tool
+gets a line for each tool that is called, each prompt that is got and each resource that is read. Further members of SPEC: "about": {NAME: MEMBERS} of a tool
 as it is listed; "resources" and "templates": what is listed of them."""
 import json
 import sys
@@ -58,9 +58,11 @@ def answer(spec, log, method, params):
     if method == "prompts/list":
         return {"prompts": [{"name": name, "description": prompt.get("description", ""), "arguments": arguments_of(prompt)}
                             for name, prompt in spec["prompts"].items()]}
-    if method in ("tools/call", "prompts/get") and log:
+    if method in ("tools/call", "prompts/get", "resources/read") and log:
         with open(log, "a") as f:
-            f.write(json.dumps([params["name"], params.get("arguments", {})]) + "\n")
+            f.write(json.dumps([params.get("name", params.get("uri")), params.get("arguments", {})]) + "\n")
+    if method == "resources/read":
+        return {"contents": [{"uri": params["uri"], "text": "text of " + params["uri"]}]}
     if method == "tools/call":
         return call(spec["tools"][params["name"]], params.get("arguments", {}))
     if method == "prompts/get":

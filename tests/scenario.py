@@ -12,6 +12,7 @@ Before a run:
   == bytes NAME         the same with the escapes of a Python string (\\x00, \\xff, \\n), and no end of line of its own
   == shell              commands for sh, in the working directory; they must succeed
   == needs root         the test is skipped for other users
+  == needs sandbox      and where the kernel gives no namespaces
 The run:
   == args               the command line, words as in a shell
   == stdin              default: nothing
@@ -43,6 +44,7 @@ Checked without being asked for: nothing of a sanitizer on stderr; no process is
 that the SDKs need; modeld finds no request wrong (it answers those with 400)."""
 import argparse
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -69,13 +71,18 @@ LIMIT_S = 60
 
 HEADERS = [(name, re.compile(header + "$")) for name, header in (
     ("model", "model"), ("file_is", r"file is (\S+)"), ("no_file", r"no file (\S+)"), ("file", r"file (\S+)"),
-    ("bytes", r"bytes (\S+)"), ("shell", "shell"), ("needs_root", "needs root"), ("run", "run"), ("args", "args"),
+    ("bytes", r"bytes (\S+)"), ("shell", "shell"), ("needs", r"needs (root|sandbox)"), ("run", "run"), ("args", "args"),
     ("stdin", "stdin"), ("env", "env"), ("signal", r"signal (\w+)"), ("exit", r"exit (\d+)"),
     ("text", r"(stdout|stderr)"), ("text_has", r"(stdout|stderr) (has|lacks)"), ("lines", r"(events|requests|transcript)"),
     ("values", r"(result|request \d+) (has|lacks)"), ("python", "check"))]
 PREPARATIONS = ("file", "bytes", "shell")
 ONCE = ("args", "stdin", "env", "signal", "exit")
-COMMANDS = PREPARATIONS + ONCE + ("model", "needs_root", "run")
+COMMANDS = PREPARATIONS + ONCE + ("model", "needs", "run")
+
+
+@functools.cache
+def is_there(what):
+    return os.geteuid() == 0 if what == "root" else subprocess.run([BUILD / "cadre", "sandbox", "status"], capture_output=True).returncode == 0
 
 
 class Broken(Exception):
@@ -217,7 +224,8 @@ class Test:
             if not timer.is_alive():
                 self.fail(f"the program did not end within {LIMIT_S} s and was killed")
             timer.cancel()
-        self.stderr = (self.top / "stderr").read_text(errors="backslashreplace")
+        said = (self.top / "stderr").read_text(errors="backslashreplace").splitlines(keepends=True)
+        self.stderr = "".join(line for line in said if not self.is_notice(line))
 
     def read_output(self, process, signal_section):
         """The lines of standard output; the signal is sent when its event is among them."""
@@ -228,12 +236,16 @@ class Test:
                 process.send_signal(getattr(signal, "SIG" + signal_section.arguments[0]))
                 awaited = None
 
+    def is_notice(self, line):
+        """Whether it says what the kernel lacks, where it does lack it, as in many containers."""
+        return "the kernel cannot hold" in line and lacks_sandbox(self.programs["cadre"])
+
     def observe(self):
         """Fills what the sections look at."""
         self.frames = []
         for line in lines_of(self.stdout):
             try:
-                self.frames += [json.loads(line)] if line.startswith("{") else []
+                self.frames += [json.loads(line)] if line.startswith("{") and not self.is_notice(line) else []
             except ValueError:
                 self.fail("a line of standard output is no JSON", [line])
         logged = [json.loads(line) for line in lines_of(self.log.read_text())]
@@ -363,8 +375,9 @@ class Test:
             try:
                 title, runs = parse(self.path)
                 self.name += ": " + title
-                if any(s.kind == "needs_root" for run in runs for s in run) and os.geteuid() != 0:
-                    self.skip = "needs root"
+                needs = {s.arguments[0] for run in runs for s in run if s.kind == "needs"}
+                if lacking := [what for what in sorted(needs) if not is_there(what)]:
+                    self.skip = "needs " + lacking[0]
                     return self
                 self.make_directories(top)
                 self.start_model(runs)
@@ -375,6 +388,11 @@ class Test:
             finally:
                 self.stop_model()
         return self
+
+
+@functools.cache
+def lacks_sandbox(program):
+    return subprocess.run([program, "sandbox", "status"], stdout=subprocess.DEVNULL, check=False).returncode != 0
 
 
 def wait_for_end(pid, until):

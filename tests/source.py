@@ -142,6 +142,50 @@ def the_runner_counts_cases_and_every_bad_end():
         assert ("FAIL t: " in shown.getvalue()) == bool(expected[1]), shown.getvalue()
 
 
+def calls_of(name, text):
+    """The text between the brackets of each call."""
+    for call in re.finditer(rf"\b{name}\(", text):
+        depth, at = 1, call.end()
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[at], 0)
+            at += 1
+        yield text[call.end():at - 1]
+
+
+def characters_are_looked_for_in_a_set_by_char_in():
+    """strchr(set, c) finds the end of the set if c is 0, and texts from files and servers have such bytes."""
+    bad = []
+    for path in (ROOT / "src").rglob("*.[ch]"):
+        text = re.sub(r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"", "", path.read_text(), flags=re.S)
+        text = re.sub(r"'[()]'", "'x'", text)
+        bad += [f"{path.relative_to(ROOT)}: strchr({call})" for call in calls_of("strchr", text) if not re.search(r", '(?:\\.|.)'$", call)]
+    assert bad == ["src/lib/base/str.h: strchr(set, c)"], "\n".join(bad)
+
+
+STILTED = r"\b(nobody|somebody|whoever|anew|goes on|is told|are told|(?<!there )is no (?:word|file|list|message|error|answer))\b"
+
+
+def texts_are_in_plain_english():
+    """Words that were translated word by word, in what users, models and readers of the code see."""
+    listed = subprocess.run(["git", "ls-files", "src", "include", "modeld", "docs", "scripts", "README.md", "CONTRIBUTING.md", "Makefile"],
+                            cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    bad = []
+    for name in listed.stdout.splitlines():
+        text = re.sub(r"`[^`\n]*`", "", (ROOT / name).read_text(errors="replace"))  # names of tests and commands
+        bad += [f"{name}:{number}: {line.strip()[:120]}" for number, line in enumerate(text.splitlines(), 1)
+                if re.search(STILTED, line, re.I)]
+    assert not bad, f"{len(bad)} lines\n" + "\n".join(bad)
+
+
+def no_static_function_is_a_bare_verb():
+    """A backtrace says run, add, on_kick: of what?"""
+    verbs = "run go ask keep tell fire say hear start begin finish find add fail do step take make show read write".split()
+    bad = []
+    for path in (ROOT / "src").rglob("*.[ch]"):
+        bad += [f"{path.relative_to(ROOT)}: {name}" for name in re.findall(r"^static [^=;{}()]*?\b(\w+)\(", path.read_text(), re.M) if name in verbs]
+    assert not bad, "\n".join(bad)
+
+
 def variables_that_settings_may_set_are_not_read_from_the_process():
     """services_variable() knows `env` of the settings and what clients have set; getenv() is for what a process is born with."""
     own = set("""HOME PATH TMPDIR TMUX TMUX_PANE XDG_RUNTIME_DIR IS_SANDBOX USER_TYPE CLAUDE_CONFIG_DIR CLAUDE_CODE_SIMPLE
@@ -154,11 +198,30 @@ def variables_that_settings_may_set_are_not_read_from_the_process():
     assert not bad, "\n".join(bad)
 
 
+def every_variable_that_the_program_reads_is_in_a_test():
+    """By its name; mutations.md has those that were seen to matter. Without a test are the limit for a pane that hangs at
+    its end, what is part of an address that no test may reach, what other terminals set, and what cadre sets for itself."""
+    listed = subprocess.run(["git", "ls-files", "tests/*.[ch]", "tests/*.py", "tests/*.test", "tests/*.mjs"], cwd=ROOT, check=True,
+                            stdout=subprocess.PIPE, text=True)
+    tests = "".join((ROOT / name).read_text(errors="replace") for name in listed.stdout.split())
+    tests = tests.replace(pathlib.Path(__file__).read_text(), "")
+    readers = r"\b(?:getenv|env_get|tool_env_get|services_variable|policy_variable|agent_tree_variable|credential_env|env|find_variable|env_number" \
+              r"|mcp_env_number|variables_get)\((?:[^()]|\([^()]*\))*?\"([A-Z][A-Z0-9_]{5,})\""
+    read = {name for path in (ROOT / "src").rglob("*.c") for name in re.findall(readers, path.read_text())}
+    known = set("""CLAUDE_CODE_TEAM_TEARDOWN_PARK_TIMEOUT_MS CADRE_CRASH_AT CADRE_CRASH_LOG
+        ANTHROPIC_GOOGLE_CLOUD_LOCATION AWS_CONTAINER_CREDENTIALS_RELATIVE_URI AZURE_OPENAI_API_VERSION AZURE_OPENAI_RESOURCE_NAME
+        INSIDE_EMACS VIM_TERMINAL WT_SESSION XTERM_VERSION T_ABSTRACT T_MEMORY T_SOCKET T_VICTIM""".split())
+    lost = sorted(name for name in read - known if not re.search(rf"\b{name}\b", tests))
+    assert len(read) > 60 and not lost, lost
+
+
 SUITES = {"rooms": [every_include_is_allowed_by_the_table_of_rooms, a_forbidden_include_fails],
           "form": [the_source_is_formatted, no_comment_is_a_banner, no_header_is_included_twice,
                    every_file_and_function_that_a_comment_names_exists, every_test_is_registered, every_test_that_a_table_names_exists,
                    the_runner_counts_cases_and_every_bad_end,
-                   variables_that_settings_may_set_are_not_read_from_the_process]}
+                   characters_are_looked_for_in_a_set_by_char_in, texts_are_in_plain_english, no_static_function_is_a_bare_verb,
+                   variables_that_settings_may_set_are_not_read_from_the_process,
+                   every_variable_that_the_program_reads_is_in_a_test]}
 
 
 def main():

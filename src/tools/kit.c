@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * kit.c - what the tools keep for each agent: the files that it has seen, its shells, its task lists. */
+ * kit.c - the state that tools keep for each agent: files that it has read, its shells, its task lists. */
 #include <sys/stat.h>
-#include "lib/io/file.h"
 #include "tools/files/text_file.h"
 #include "tools/shell/shell_set.h"
 #include "tools/tasks/todo_list.h"

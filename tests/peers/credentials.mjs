@@ -50,6 +50,12 @@ const server = createServer((request, response) => {
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 const base = `http://127.0.0.1:${server.address().port}`;
+// An instance that gives no tokens
+const old = createServer(({ url, method, headers }, response) => {
+  const token = method === "PUT" || "x-aws-ec2-metadata-token" in headers;
+  response.writeHead(token ? 403 : 200).end(token ? "" : url.endsWith("/") ? "role" : JSON.stringify({ Code: "Success", ...keys("old-instance") }));
+});
+await new Promise((resolve) => old.listen(0, "127.0.0.1", resolve));
 const home = mkdtempSync(join(tmpdir(), "credentials-"));
 mkdirSync(join(home, ".aws", "sso", "cache"), { recursive: true });
 writeFileSync(join(home, "token"), "ey.token");
@@ -72,6 +78,13 @@ sso_role_name = OldRole
 [profile identity]
 role_arn = arn:aws:iam::1:role/r
 web_identity_token_file = ${join(home, "token")}
+[profile noted] # of the team
+s3 =
+  aws_access_key_id = AKnested
+ ; aws_access_key_id = AKcommented
+aws_access_key_id = AKnoted\t# its name
+aws_secret_access_key = s ; its secret
+aws_session_token = token-noted
 [profile empty]
 region = us-west-2
 `);
@@ -90,8 +103,11 @@ const cases = {
   "single sign-on without one": [{ AWS_PROFILE: "old" }, "AKOldRole"],
   "a web identity of the profile": [{ AWS_PROFILE: "identity" }, "AKsts"],
   "a web identity of the environment": [{ ...none, AWS_WEB_IDENTITY_TOKEN_FILE: join(home, "token"), AWS_ROLE_ARN: "arn:aws:iam::1:role/r" }, "AKsts"],
+  "a profile beside a web identity of the environment": [{ AWS_WEB_IDENTITY_TOKEN_FILE: join(home, "token"), AWS_ROLE_ARN: "arn:aws:iam::1:role/r" }, "AKfile"],
   "a container": [{ ...none, AWS_CONTAINER_CREDENTIALS_FULL_URI: `${base}/container`, AWS_CONTAINER_AUTHORIZATION_TOKEN: "secret" }, "AKcontainer"],
   "an instance": [none, "AKinstance-role"],
+  "an instance without tokens": [{ ...none, AWS_EC2_METADATA_SERVICE_ENDPOINT: `http://127.0.0.1:${old.address().port}` }, "AKold-instance"],
+  "a profile with comments and nested settings": [{ AWS_PROFILE: "noted" }, "AKnoted"],
 };
 
 const run = (program, args, env) => new Promise((resolve) => {

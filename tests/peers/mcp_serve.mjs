@@ -84,7 +84,7 @@ await play({
     const wrong = await call(client, "Read", { file: "x" });
     assert.equal(wrong.isError, true);
     assert.match(text(wrong), /file_path/);
-    await assert.rejects(call(client, "Teleport", {}), /there is no tool 'Teleport'/);
+    await assert.rejects(call(client, "Teleport", {}), /no such tool: 'Teleport'/);
     await assert.rejects(client.listPrompts(), /prompts/);
   },
 

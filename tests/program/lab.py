@@ -14,6 +14,7 @@ that a lab starts, and all that come from it, carry the lab's mark in their envi
 import concurrent.futures
 import contextlib
 import fcntl
+import functools
 import fnmatch
 import itertools
 import json
@@ -314,7 +315,12 @@ class Transcript:
         if torn:
             text = text[:text.rfind(b"\n") + 1]
         assert not text or text.endswith(b"\n"), "torn last line %r" % text[-200:]
-        self.lines = [json.loads(line) for line in text.splitlines()]
+        self.lines = []
+        for line in text.split(b"\n")[:-1]:
+            try:
+                self.lines.append(json.loads(line))
+            except ValueError as why:
+                raise AssertionError("%s of %r behind %s" % (why, line[:2000], self.lines[-1:])) from None
         known = set()
         for line in self.lines:
             if "uuid" not in line:
@@ -371,10 +377,12 @@ def until(found, why, seconds=DEADLINE_S):
         time.sleep(0.01)
 
 
-def replace(path, text):
-    """Writes a file as a careful program does: nobody sees half of it."""
+def replace(path, text, like=None):
+    """Writes a file as a careful program does: nobody sees half of it. like: the stat of the file whose time it gets."""
     part = pathlib.Path("%s.%s" % (path, uuid.uuid4().hex[:8]))
     part.write_text(text)
+    if like:
+        os.utime(part, ns=(like.st_atime_ns, like.st_mtime_ns))
     part.rename(path)
 
 
@@ -411,10 +419,20 @@ def is_locked(transcript_path):
         os.close(fd)
 
 
+@functools.cache
 def no_cell():
     """Why commands cannot be put into namespaces here, as in many containers; None: they can."""
     done = subprocess.run([CADRE, "sandbox", "status", "--json"], capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else json.loads(done.stdout)["why"]
+
+
+def needs_cell(test):
+    @functools.wraps(test)
+    def run(lab):
+        if no_cell():
+            raise Skip("no sandbox here: %s" % no_cell())
+        test(lab)
+    return run
 
 
 def run_one(run):

@@ -195,11 +195,11 @@ def front(target, kept, check=lambda request: None, names=()):
     return Mock(reply)
 
 
-def frame(event):
-    """One event in a frame of Bedrock."""
+def frame(event, *names):
+    """One event in a frame of Bedrock. names: other headers, for a payload that is no event."""
     headers = b"".join(bytes([len(n)]) + n.encode() + b"\x07" + struct.pack(">H", len(v)) + v.encode()
-                       for n, v in ((":message-type", "event"), (":event-type", "chunk")))
-    payload = json.dumps({"bytes": base64.b64encode(json.dumps(event).encode()).decode()}).encode()
+                       for n, v in names or ((":message-type", "event"), (":event-type", "chunk")))
+    payload = event if names else json.dumps({"bytes": base64.b64encode(json.dumps(event).encode()).decode()}).encode()
     prelude = struct.pack(">II", 16 + len(headers) + len(payload), len(headers))
     whole = prelude + struct.pack(">I", zlib.crc32(prelude)) + headers + payload
     return whole + struct.pack(">I", zlib.crc32(whole))

@@ -258,7 +258,7 @@ def check_word(lab, session):
 
 def a_message_to_a_child_that_works_survives_a_crash_and_is_heard_once(lab):
     call = twenty.call("Agent", description="Some work", prompt="Work", name="bob", run_in_background=True)
-    wait, work = "until [ -e begun ]; do sleep 0.02; done", "touch begun; until [ -e go ]; do sleep 0.02; done"
+    wait, work = "until [ -e begun ]; do sleep 0.1; done", "touch begun; until [ -e go ]; do sleep 0.02; done"
     send = twenty.call("SendMessage", to="bob", message=WORD)
     check_deaths(lab, WAITS % (family.ANSWER, family.PROMPT, call, bash(wait), send, bash("touch go"), WORD, bash(work)),
                  check_word, ("message_queued", 1))

@@ -5,6 +5,7 @@ of commands holds, and what an agent in a worktree can reach."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import stat
@@ -13,7 +14,8 @@ import time
 
 import panes
 import test_agents_limits as limits
-from lab import Lab, below, main, until
+from lab import Lab, ROOT, below, main, needs_cell, until
+from test_attacks_files import play
 from test_sandbox import LANDLOCK, hide, run, write
 from twenty import call
 
@@ -87,6 +89,14 @@ def commands_and_servers_get_no_keys_of_models(lab):
     settings = {"sandbox": {"credentials": {"envVars": [{"name": "MY_TOKEN", "mode": "deny"}, {"name": "OPENAI_API_KEY", "mode": "allow"}]}}}
     (text,), _ = run(lab, show, options=("--allowedTools", "Bash"), env=keys, settings=settings)
     assert "k-one" not in text and "k-five" not in text and "k-two" in text, text
+    # Those of all providers, and of one that the settings define
+    source = (ROOT / "src/core/model/provider_table.c").read_text()
+    names = [name + "_API_KEY" for name in re.findall(r'PLAIN\("\w+", "(\w+)"', source)]
+    names += re.findall(r'\.env\.(?:api_key|auth_token) = "(\w+)"', source)
+    assert {"GROQ_API_KEY", "AWS_BEARER_TOKEN_BEDROCK"} < set(names), names
+    settings = {"providers": {"mine": {"baseUrl": "https://x.test/v1", "wire": "chat", "keyEnv": "MY_MODELS", "models": {}}}}
+    (text,), _ = run(lab, show, options=("--allowedTools", "Bash"), env={**{name: "k-six" for name in names + ["MY_MODELS"]}, "OTHER": "k-seven"}, settings=settings)
+    assert "k-six" not in text and "k-seven" in text, text
 
 
 WORKTREE = "rule main asks\n  agent main\n  turn 1\n%s\nrule main ends\n  agent main\n  text {{last_result}}\n"
@@ -117,6 +127,31 @@ def a_rule_holds_for_the_copy_in_a_worktree(lab):
                                call("Grep", pattern="secret text", output_mode="content"), "cat conf/open", options=options)
         assert len(texts) == 5 and "open text" in texts[4], done
         assert "the secret text" not in "".join(texts), texts
+
+
+def a_rule_holds_in_a_worktree_that_the_user_made(lab):
+    """Rules about the main checkout, in a session that was started in a linked worktree, also if git named the places relatively; and
+    rules about that worktree, in an agent whose own worktree is made from it."""
+    repository(lab)
+    write(lab.work + "/conf/secret/k", "the secret text\n")
+    write(lab.work + "/conf/open", "open text\n")
+    git(lab, "add", ".")
+    git(lab, "commit", "-qm", "second")
+    linked = lab.folder + "/linked"
+    git(lab, "worktree", "add", "-q", linked)
+    calls = [call("Read", file_path="conf/secret/k"), call("Grep", pattern="secret text", output_mode="content"),
+             call("Read", file_path="/proc/self/cwd/conf/secret/k"), call("Bash", command="cat conf/secret/k"), call("Read", file_path="conf/open")]
+    for relative in (False, True):
+        if relative:
+            write(linked + "/.git", "gitdir: ../work/.git/worktrees/linked\n")
+            write(lab.work + "/.git/worktrees/linked/gitdir", "../../../../linked/.git\n")
+        write(lab.home + "/.claude/settings.json", json.dumps({"permissions": {"deny": ["Read(/%s/conf/secret/**)" % lab.work]}}))
+        done = play(lab, *calls, args=("--permission-mode", "bypassPermissions"), cwd=linked, env={"IS_SANDBOX": "1"})
+        assert "open text" in done.results[-1] and "the secret text" not in "".join(done.results), (relative, done.results)
+        os.unlink(lab.home + "/.claude/settings.json")
+    write(linked + "/.claude/settings.json", json.dumps({"permissions": {"deny": ["Read(/conf/secret/**)"]}}))
+    texts, done = worktree(lab, *calls, cwd=linked)
+    assert "open text" in texts[-1] and "the secret text" not in "".join(texts), done
 
 
 def a_guard_sees_the_copy_in_a_worktree_and_other_words_for_a_file(lab):
@@ -163,6 +198,7 @@ def what_cadre_writes_into_a_git_directory_goes_through_no_link(lab):
         assert (out / "secret").read_text() == "CANARY\n", name
 
 
+@needs_cell
 def an_agent_in_a_worktree_does_not_reach_the_sockets_of_sessions(lab):
     repository(lab)
     runtime = pathlib.Path(lab.home, "run")
@@ -226,6 +262,13 @@ def settings_that_others_can_write_only_narrow(lab):
     if as_user:
         spoils += [(lambda p: (p.chmod(0o644), os.chown(p, 65533, 65534)), as_user, False),
                    (lambda p: (p.chmod(0o664), os.chown(p, 65534, 65533)), as_user, False), (mode(0o600), as_user, True)]
+    # The local file counts without trust, because cadre makes it.
+    allows = json.dumps({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow", "updatedPermissions": [
+        {"type": "addRules", "rules": [{"toolName": "Read"}], "behavior": "allow", "destination": "localSettings"}]}}})
+    write(user, json.dumps({"hooks": {"PermissionRequest": [{"hooks": [{"type": "command", "command": "echo '%s'" % allows}]}]}}))
+    lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % call("Bash", command="touch asked"))
+    assert lab.cadre("-p", "hi").code == 0 and local.exists()
+    user.unlink()
     for path, trust in ((user, ()), (user, ("--trust-project",)), (local, ())):
         write(path, '{"permissions": {"allow": ["Bash(touch:*)"]}}')
         for spoil, who, counts in spoils:
@@ -240,6 +283,28 @@ def settings_that_others_can_write_only_narrow(lab):
             made.unlink(missing_ok=True)
             lab.wait_for_nobody()
         path.unlink()
+
+
+def instructions_above_the_project_are_not_those_of_another_user(lab):
+    """In a directory that all can write. What is in the project is read whoever owns it."""
+    above, own = lab.folder + "/shared", lab.folder + "/shared/project"
+    for place, text in ((above, "told above"), (own, "told in it")):
+        write(place + "/CLAUDE.md", text)
+        write(place + "/.claude/rules/r.md", text)
+    who = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+    spoils = [(lambda p: p.chmod(0o666), False), (lambda p: p.chmod(0o644), True)]
+    if who:
+        spoils.append((lambda p: os.chown(p, 65533, 65533), False))
+        for place in (lab.folder, *below(lab.folder)):
+            os.lchown(place, 65534, 65534)
+    for spoil, counts in spoils:
+        for place in (above, own):
+            for name in ("CLAUDE.md", ".claude/rules/r.md"):
+                spoil(pathlib.Path(place, name))
+        server = lab.model("rule\n  text ok\n", log=True)
+        done = lab.cadre("-p", "hi", cwd=own, **who)
+        sent = json.dumps(server.bodies())
+        assert sent.count("told in it") == 2 and sent.count("told above") == (2 if counts else 0), (counts, done)
 
 
 def one_signal_ends_a_run_whose_git_hangs(lab):
@@ -281,6 +346,7 @@ def boss(**limits):
     return ("--agent", "boss", "--agents", json.dumps({"boss": {"description": "Leads", "prompt": "You lead.", **limits}}), "--allowedTools", "Bash,Write")
 
 
+@needs_cell
 def a_member_of_a_team_has_the_limits_of_its_lead(lab):
     """Members in the process and in panes: what options, settings, the definition of the main agent, its mode or the sandbox forbid."""
     touch, write_file = call("Bash", command="touch @"), call("Write", file_path="@", content="x")
@@ -317,11 +383,33 @@ def a_member_of_a_team_has_the_limits_of_its_lead(lab):
     assert not passed, passed
 
 
+def what_limits_all_agents_of_a_session_keeps_members_in_its_process(lab):
+    """What they may spend together, and what a skill forbids while it is used."""
+    skill = {"disallowed-tools": "Bash(touch:*)"}
+    start = call("Agent", description="ann", prompt="Task of ann.", name="ann")
+    for flags, text in ((("--max-budget-usd", "5"), start), (("--task-budget", "50000"), start), ((), call("Skill", skill="s") + "\nrule then\n  prompt contains \"Make a team\"\n  turn 2\n" + start), ((), start)):
+        own = Lab()
+        repository(own)
+        write(own.home + "/.claude/skills/s/SKILL.md", "---\nname: s\ndescription: d\n%s---\nText\n" % "".join("%s: %s\n" % i for i in skill.items()))
+        terminal = panes.Terminal(own, MEMBER % (text, "  text Done."))
+        try:
+            pane = terminal.panes(":1")[0][0]
+            env = {**panes.TEAMS, "TMUX": terminal.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane}
+            done = own.cadre("-p", "--session-id", terminal.session, "--settings", json.dumps(panes.IMPLICIT), "--teammate-mode", "tmux", *flags, "--", "Make a team", env=env)
+            here = "lives in this process" in json.dumps(terminal.model.bodies())
+            assert done.code == 0 and here == bool(flags or "Skill" in text), (flags, text, done)
+        finally:
+            terminal.close()
+            own.wait_for_nobody()
+            own.close()
+
+
 if __name__ == "__main__":
-    main(a_record_that_others_can_write_is_not_used, settings_that_others_can_write_only_narrow, a_guard_sees_the_copy_in_a_worktree_and_other_words_for_a_file, git_runs_nothing_that_a_directory_says,
+    main(what_limits_all_agents_of_a_session_keeps_members_in_its_process, a_record_that_others_can_write_is_not_used, settings_that_others_can_write_only_narrow, a_guard_sees_the_copy_in_a_worktree_and_other_words_for_a_file, git_runs_nothing_that_a_directory_says,
          instructions_stay_in_the_project_and_never_block,
          commands_and_servers_get_no_keys_of_models,
-         a_rule_holds_for_the_copy_in_a_worktree,
+         a_rule_holds_for_the_copy_in_a_worktree, a_rule_holds_in_a_worktree_that_the_user_made,
+         instructions_above_the_project_are_not_those_of_another_user,
          an_agent_that_cannot_be_held_to_its_worktree_does_not_start,
          what_cadre_writes_into_a_git_directory_goes_through_no_link,
          an_agent_in_a_worktree_does_not_reach_the_sockets_of_sessions,

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-from lab import below, main
+from lab import below, main, needs_cell
 from test_sandbox import write
 from twenty import call, new_session
 
@@ -30,6 +30,7 @@ def play(lab, *turns, args=(), prompt="hi", log=False, **more):
     return done
 
 
+@needs_cell
 def the_configuration_is_protected_whatever_its_directory_is_called(lab):
     """In the working directory, in an added one, behind a link; by tools, by commands, and by programs that only the kernel holds."""
     write(lab.work + "/s.json", "{}")
@@ -189,6 +190,7 @@ def a_place_of_plans_that_becomes_a_link_leads_nowhere(lab):
             assert pathlib.Path(plan).read_text() == last.get("plan", "written") and "approved the plan" in done.results[2], done.results
 
 
+@needs_cell
 def a_place_that_settings_name_and_a_command_makes_a_link_is_not_opened(lab):
     """It was not there at the start. A command of the sandbox can make it, and the next call must not be let through it."""
     build = lab.work + "/build"
@@ -208,6 +210,7 @@ def inside(**settings):
     return "--settings", json.dumps({**settings, "sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True, **settings.get("sandbox", {})}})
 
 
+@needs_cell
 def what_is_hidden_stays_hidden_when_the_directory_around_it_is_moved(lab):
     """A path that settings or a rule name is another path then: so the directory cannot be moved."""
     write(lab.work + "/conf/secret/k", "the-secret")
@@ -222,6 +225,7 @@ def what_is_hidden_stays_hidden_when_the_directory_around_it_is_moved(lab):
         os.rename(lab.work + "/o2", lab.work + "/open")
 
 
+@needs_cell
 def a_directory_that_is_named_below_another_is_not_replaced_by_a_link(lab):
     out = lab.home + "/out"
     for settings, args in (({"permissions": {"additionalDirectories": ["a/b"]}}, ()), ({}, ("--add-dir", "a/b")),
@@ -234,6 +238,7 @@ def a_directory_that_is_named_below_another_is_not_replaced_by_a_link(lab):
         shutil.rmtree(lab.work + "/a")
 
 
+@needs_cell
 def a_denied_directory_with_a_repository_in_it_is_not_written(lab):
     """What is protected in the repository needs a mount on the directories above it, which must not open them again."""
     subprocess.run(["git", "init", "-q", lab.work + "/kept/sub"], check=True, env=lab.env)
@@ -243,6 +248,7 @@ def a_denied_directory_with_a_repository_in_it_is_not_written(lab):
     assert not below(lab.work + "/kept", "x"), done.results
 
 
+@needs_cell
 def a_place_that_is_swapped_with_a_link_while_it_is_mounted_leads_nowhere(lab):
     """The place was not there at the start. A command in the background makes it and swaps it all the time, while others start."""
     out, build = lab.home + "/out", lab.work + "/build"
@@ -258,14 +264,94 @@ def a_place_that_is_swapped_with_a_link_while_it_is_mounted_leads_nowhere(lab):
             os.unlink(path) if os.path.islink(path) else shutil.rmtree(path)
 
 
+@needs_cell
+def what_appeared_is_moved_away_and_no_other_file(lab):
+    """A command in the background swaps the directory of a protected file that appears with a link to the home, which has one of that name."""
+    canary = write(lab.home + "/.npmrc", "the secret text\n")
+    write(lab.work + "/swap.py", SWAP)
+    write(lab.work + "/make.sh", "touch d/.npmrc || true\n")
+    tries = "\n".join(call("Bash", command="sh make.sh") for _ in range(20))
+    done = play(lab, call("Bash", command="mkdir d; ln -s %s l; exec python3 swap.py d l" % lab.home, run_in_background=True), *[tries] * 6, args=inside())
+    moved = sum("removed: " in r for r in done.results)
+    assert moved and canary.read_text() == "the secret text\n", (moved, os.listdir(lab.home))
+
+
+@needs_cell
 def a_working_directory_below_the_configuration_can_be_written(lab):
     env = {"CLAUDE_CONFIG_DIR": os.path.dirname(lab.work)}
     done = play(lab, call("Write", file_path=lab.work + "/a.txt", content="x"), call("Bash", command="touch b.txt"), args=ACCEPTS, env=env)
     assert os.path.exists(lab.work + "/a.txt") and os.path.exists(lab.work + "/b.txt"), done.results
 
 
+def commands_that_pass_read_no_more_than_what_they_passed_for(lab):
+    """What opens a place for reading: git in the text, what .git names, a rule with a wildcard; and what takes the place of a file that was judged."""
+    key, python = lab.home + "/keys/key", "python3 -c 'print(open(\"%s\").read())'"
+    write(key, "the secret text\n")
+    write(lab.home + "/keys/pub/a.md", "fine\n")
+    write(lab.work + "/above.txt", "the secret text\n")
+    for name, text in (("sub/f", "x\n"), ("d/l", "x\n"), ("e/f", "x\n")):
+        write(lab.work + "/" + name, text)
+    os.symlink(key, lab.work + "/e/l")
+    attacks = [  # what is made in the working directory, below it where it starts, options, command
+        ("git init -q", "sub", (), python % "../above.txt" + " # git"),
+        ("git init -q", "sub", (), "git status; " + python % "../above.txt"),
+        ("git init -q", "sub", (), "printf ../above.txt | xargs cat; git status"),
+        ("echo 'gitdir: %s/keys' >.git" % lab.home, ".", (), python % key),
+        ("ln -s %s/keys .git" % lab.home, ".", (), python % key),
+        ("git init -q; echo %s/keys >.git/objects/info/alternates" % lab.home, ".", (), python % key),
+        ("true", ".", ("--allowedTools", "Read(~/keys/pub/*.md)"), "cat %s/keys/pub/a.md; %s" % (lab.home, python % key)),
+        ("true", ".", ACCEPTS, "mv d x; mv e d; cp d/l out.txt; cat out.txt"),
+        ("true", ".", ACCEPTS, "rm out.txt; mv d/l out.txt; cat out.txt"),
+        ("true", ".", ACCEPTS, "mv x d2; mv d2/l l2; mv d/l d2/l; cp d2/l out2.txt; cat out2.txt"),
+    ]
+    seen = []
+    for make, where, options, command in attacks:
+        subprocess.run("rm -rf .git; " + make, shell=True, check=True, cwd=lab.work, env=lab.env)
+        done = play(lab, call("Bash", command=command), args=options, cwd=os.path.join(lab.work, where))
+        if "the secret text" in done.results[0]:
+            seen.append(command)
+    assert not seen, seen
+
+
+FORGED_CWD = """import os
+words = open("/proc/%d/cmdline" % os.getppid(), "rb").read().split(bytes(1))
+open(words[4], "w").write("@" + chr(10))
+os.kill(os.getppid(), 9)
+"""
+
+
+def a_directory_that_a_command_claims_to_have_ended_in_opens_nothing(lab):
+    """A command that passes may write the file that says where its shell ended, and end that shell."""
+    private = lab.home + "/private"
+    write(private + "/f", "the secret text\n")
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for args in (["init", "-q"], ["add", "f"], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *args], check=True, cwd=private, env=lab.env)
+    write(lab.work + "/plain/f", "x\n")
+    os.symlink(private, lab.work + "/link")
+    seen = []
+    for claimed in (lab.work + "/../home/private", lab.work + "/link", lab.work + "/./link/", private):
+        forge = call("Bash", command="python3 -c '%s'" % FORGED_CWD.replace("@", claimed))
+        done = play(lab, forge, call("Bash", command="git log -p"), call("Bash", command="pwd; ls"))
+        if "the secret text" in done.results[1] or "private" in done.results[2]:
+            seen.append((claimed, done.results))
+    assert not seen, seen
+    done = play(lab, call("Bash", command="cd plain"), call("Bash", command="pwd -P"))
+    assert os.path.realpath(lab.work + "/plain") in done.results[1], done.results
+
+
+def what_says_where_a_shell_ended_is_written_nowhere_else(lab):
+    """read in front of a command that a rule allows, which runs free: the wrapper of commands has variables of its own."""
+    canary = write(lab.home + "/.bashrc", "canary\n")
+    write(lab.work + "/name", str(canary) + "\n")
+    write(lab.work + "/build.sh", "echo built\n")
+    for text in ("read __cadre_dir < name; sh build.sh", "read -r a __cadre_dir <<< 'x %s'; sh build.sh" % canary):
+        done = play(lab, call("Bash", command=text), args=("--allowedTools", "Bash(sh build.sh)"))
+        assert canary.read_text() == "canary\n", (text, canary.read_text(), done.results)
+
+
 if __name__ == "__main__":
-    main(what_is_hidden_stays_hidden_when_the_directory_around_it_is_moved, a_directory_that_is_named_below_another_is_not_replaced_by_a_link,
+    main(what_appeared_is_moved_away_and_no_other_file, what_says_where_a_shell_ended_is_written_nowhere_else, a_directory_that_a_command_claims_to_have_ended_in_opens_nothing, commands_that_pass_read_no_more_than_what_they_passed_for, what_is_hidden_stays_hidden_when_the_directory_around_it_is_moved, a_directory_that_is_named_below_another_is_not_replaced_by_a_link,
          a_denied_directory_with_a_repository_in_it_is_not_written, a_place_that_is_swapped_with_a_link_while_it_is_mounted_leads_nowhere,
          output_of_tasks_is_no_way_to_other_files, a_temporary_directory_that_another_user_made_is_not_used,
          a_place_of_plans_that_becomes_a_link_leads_nowhere, a_place_that_settings_name_and_a_command_makes_a_link_is_not_opened, a_working_directory_below_the_configuration_can_be_written, a_directory_that_is_named_shows_no_names_from_elsewhere, no_tool_reaches_what_a_swapped_link_leads_to,

@@ -39,7 +39,7 @@ def a_plugin_that_gains_power_waits_for_consent(lab):
     for number, gain in enumerate(gains):
         gain()
         done = lab.cadre("plugin", "install", "p@shop")
-        assert done.code == 0 and "what it did not have before" in done.out, (number, done)
+        assert done.code == 0 and "new in this version" in done.out, (number, done)
         assert states(lab) == {"p@shop": "disabled"}, number
         assert lab.cadre("-p", "--", "hi").code == 0 and not os.path.exists(lab.work + "/PWNED"), number
         assert ask(lab, "plugin", "enable", "p")["enabled"], number

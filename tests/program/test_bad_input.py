@@ -73,6 +73,27 @@ def an_unknown_flag_gets_a_suggestion(lab):
     refused(lab.cadre("-p", "hi", "--max-turns", "many"), "--max-turns", "number")
 
 
+def a_flag_that_can_have_no_effect_is_refused(lab):
+    lab.model(HELLO)
+    refused(lab.cadre("-p", "hi", "--project-config-root", "nowhere"), "--project-config-root nowhere: not a directory")
+    for flag in ("--agent-name", "--team-name", "--lead-process"):
+        refused(lab.cadre("-p", "hi", flag, "x"), "--agent-id, ", flag, "need each other")
+    refused(lab.cadre("-p", "hi", "--permission-prompt-tool", "ask"), "--permission-prompt-tool expects stdio or mcp__SERVER__TOOL, not 'ask'")
+    refused(lab.cadre("-p", "hi", "--permission-prompt-tool", "stdio"), "--permission-prompt-tool stdio needs --input-format stream-json")
+    for command in ("doctor", "manual"):
+        refused(lab.cadre(command, "x"), f"expected: cadre {command}\n")
+    assert not lab.transcripts()
+
+
+def what_is_not_known_by_its_name_comes_with_the_command_that_lists_it(lab):
+    for words, lister in ((("agents", "show"), "agents"), (("permissions", "test", "Bash(ls)"), "agents"), (("skills", "show"), "skills"),
+                          (("sessions", "show"), "sessions"), (("rewind",), "sessions"), (("tasks",), "tasks --all"),
+                          (("mcp", "get"), "mcp list"), (("mcp", "remove"), "mcp list"), (("plugin", "enable"), "plugin list"),
+                          (("plugin", "marketplace", "remove"), "plugin marketplace"), (("plugin", "marketplace", "update"), "plugin marketplace")):
+        done = lab.cadre(*words, "nowhere")
+        assert done.code == 1 and f"`cadre {lister}` lists " in done.out + done.err, (words, done)
+
+
 def an_empty_prompt_is_refused(lab):
     lab.model(HELLO)
     refused(lab.cadre("-p", ""), "no prompt")
@@ -273,6 +294,7 @@ if __name__ == "__main__":
          a_resume_without_a_session_names_those_that_there_are,
          an_unknown_model_alias_says_what_was_expected,
          an_unknown_flag_gets_a_suggestion,
+         a_flag_that_can_have_no_effect_is_refused, what_is_not_known_by_its_name_comes_with_the_command_that_lists_it,
          an_empty_prompt_is_refused,
          more_than_ten_megabytes_of_input_are_refused,
          input_that_never_comes_is_not_waited_for,

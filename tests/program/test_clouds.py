@@ -4,13 +4,15 @@ import base64
 import hashlib
 import json
 import os
+import pathlib
+import re
 import subprocess
 import time
 import urllib.parse
 import urllib.request
 
 from lab import main
-from mock import AWS_KEYS, Mock, cases, frame, front, gateway, message, pinned, said, signature_of
+from mock import AWS_KEYS, Mock, cases, frame, front, gateway, message, message_events, pinned, said, signature_of
 
 
 SCENARIO = """rule
@@ -38,6 +40,26 @@ def bedrock_is_asked_with_a_signature_and_answers_in_frames(lab):
         ours, given = signature_of(request, AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "bedrock", cloud.url[7:])
         assert ours == given, request
     assert kept[0]["body"]["anthropic_version"] == "bedrock-2023-05-31" and "model" not in kept[0]["body"]
+
+
+def bedrock_gets_the_betas_that_a_model_has(lab):
+    """One that it does not know would have the whole request refused. What is left out is said once."""
+    model, given = lab.model("rule\n  text yes\n"), "effort-2025-11-24, files-api-2025-04-14,interleaved-thinking-2025-05-14"
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", **AWS_KEYS)
+    rows = (("claude-opus-4-5", ["effort-2025-11-24", "interleaved-thinking-2025-05-14"]),
+            ("eu.anthropic.claude-sonnet-4-20250514-v1:0", ["interleaved-thinking-2025-05-14"]),
+            ("global.anthropic.claude-sonnet-5-5", ["effort-2025-11-24", "interleaved-thinking-2025-05-14"]),
+            ("anthropic.claude-3-7-sonnet-20250219-v1:0", None), ("meta.llama9", None),
+            ("arn:aws:bedrock:us-west-2:1:application-inference-profile/claude-5", None))
+    lab.env["ANTHROPIC_BETAS"] = given
+    for name, betas in rows:
+        kept = []
+        cloud = front(model.url, kept)
+        lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = cloud.url
+        done = lab.cadre("-p", "--model", name, "hi")
+        assert done.out == "yes\n" and [r["body"].get("anthropic_beta") for r in kept] == [betas], (name, done, kept)
+        missing = [beta for beta in re.split(", ?", given) if beta not in (betas or [])]
+        assert done.err.count("Bedrock does not take these betas") == 1 and all(beta in done.err for beta in missing), (name, done)
 
 
 def a_signature_covers_a_body_whose_beginning_changes(lab):
@@ -100,11 +122,30 @@ def a_damaged_frame_is_a_cut_answer(lab):
     assert done.frames()[-1]["result"] == "Whole answer." and len(kept) == 3, done
 
 
+def frames_behind_the_end_of_an_answer_do_not_count(lab):
+    """It was paid for and is whole. Before its end an error of the service itself has its words in the headers."""
+    events = [json.loads(e.split(b"data: ", 1)[1]) for e in message_events(["Whole."])]
+    late = frame(b'{"message":"slow"}', (":message-type", "exception"), (":exception-type", "throttlingException"))
+    broken = frame(b"", (":message-type", "error"), (":error-code", "InternalFailure"), (":error-message", "It broke."))
+    mock = Mock(lambda n, r: (200, {"content-type": "application/vnd.amazon.eventstream"}, end[0]))
+    lab.env.update(CLAUDE_CODE_USE_BEDROCK="1", AWS_BEARER_TOKEN_BEDROCK="b", ANTHROPIC_BEDROCK_BASE_URL=mock.url, CLAUDE_CODE_MAX_RETRIES="0")
+    whole = b"".join(map(frame, events))
+    for end in ([whole + late], [whole + late[:-1] + b"x"], [whole + b"\0" * 16]):
+        done = lab.cadre("-p", "hi")
+        assert done.out == "Whole.\n", (done, end)
+    assert len(mock.seen) == 3, mock.seen
+    end = [b"".join(map(frame, events[:-1])) + broken]
+    done = lab.cadre("-p", "hi")
+    assert done.code == 1 and "InternalFailure: It broke." in done.out, done
+
+
 def counts_of_bedrock_are_used_where_the_model_reports_none(lab):
     def reply(n, request):
-        own = {"usage": {"input_tokens": 3}} if n > 1 else {}
-        end = {"usage": {"output_tokens": 2}} if n > 1 else {}
+        own = {"usage": {"input_tokens": 3}} if n == 2 else {}
+        end = {"usage": {"output_tokens": 2}} if n == 2 else {}
         metrics = {"inputTokenCount": 40, "outputTokenCount": 7, "cacheReadInputTokenCount": 100, "cacheWriteInputTokenCount": 5}
+        if n == 3:  # no counts
+            metrics.update(outputTokenCount=-7, cacheReadInputTokenCount=2**63 - 1, cacheWriteInputTokenCount=2**63 - 1)
         return 200, {"content-type": "application/vnd.amazon.eventstream"}, b"".join(frame(e) for e in (
             {"type": "message_start", "message": {"id": "msg_1", "model": "m", **own}},
             {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
@@ -113,7 +154,7 @@ def counts_of_bedrock_are_used_where_the_model_reports_none(lab):
             {"type": "message_stop", "amazon-bedrock-invocationMetrics": metrics}))
 
     lab.env.update(CLAUDE_CODE_USE_BEDROCK="1", AWS_BEARER_TOKEN_BEDROCK="b", ANTHROPIC_BEDROCK_BASE_URL=Mock(reply).url)
-    for expected in ([40, 7, 100, 5], [3, 2, 0, 0]):
+    for expected in ([40, 7, 100, 5], [3, 2, 0, 0], [40, 0, 0, 0]):
         usage = json.loads(lab.cadre("-p", "--output-format", "json", "hi").out)["usage"]
         names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         assert [usage[name] for name in names] == expected, usage
@@ -203,7 +244,7 @@ def a_token_of_kubernetes_becomes_keys_of_a_role(lab):
     sts = Mock(lambda n, r: (200, {"content-type": "text/xml"}, """<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>
         <AccessKeyId>ASIA1</AccessKeyId><SecretAccessKey>secret/+=</SecretAccessKey><SessionToken>session/+=</SessionToken>
         <Expiration>%s</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>""" % end))
-    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", AWS_REGION="us-west-2", AWS_WEB_IDENTITY_TOKEN_FILE=token, AWS_ROLE_ARN="arn:aws:iam::1:role/r",
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", AWS_REGION="us-west-2", AWS_WEB_IDENTITY_TOKEN_FILE=token, AWS_ROLE_SESSION_NAME="night", AWS_ROLE_ARN="arn:aws:iam::1:role/r",
            AWS_ENDPOINT_URL_STS=sts.url)
     kept = []
     cloud = front(model.url, kept)
@@ -211,10 +252,16 @@ def a_token_of_kubernetes_becomes_keys_of_a_role(lab):
     done = lab.cadre("-p", "hi")
     assert done.out == "yes\n", done
     assert dict(urllib.parse.parse_qsl(sts.seen[0]["raw"].decode())) == {
-        "Action": "AssumeRoleWithWebIdentity", "Version": "2011-06-15", "RoleArn": "arn:aws:iam::1:role/r", "RoleSessionName": "cadre",
+        "Action": "AssumeRoleWithWebIdentity", "Version": "2011-06-15", "RoleArn": "arn:aws:iam::1:role/r", "RoleSessionName": "night",
         "WebIdentityToken": "ey/+=.token"}, sts.seen
     ours, given = signature_of(kept[-1], "secret/+=", "us-west-2", "bedrock", cloud.url[7:])
     assert ours == given and kept[-1]["headers"]["x-amz-security-token"] == "session/+=" and len(sts.seen) == 1, kept[-1]["headers"]
+    config = os.path.join(lab.folder, "config")
+    with open(config, "w", encoding="utf-8") as f:
+        f.write("[default]\nrole_arn = arn:aws:iam::1:role/p\nweb_identity_token_file = %s\nrole_session_name = me\n" % token)
+    done = lab.cadre("-p", "hi", env={"AWS_CONFIG_FILE": config, "AWS_ROLE_SESSION_NAME": "not-me"})
+    asked = dict(urllib.parse.parse_qsl(sts.seen[-1]["raw"].decode()))
+    assert done.out == "yes\n" and (asked["RoleArn"], asked["RoleSessionName"]) == ("arn:aws:iam::1:role/p", "me"), (done, asked)
     done = lab.cadre("-p", "hi", env={"AWS_ENDPOINT_URL_STS": Mock(lambda n, r: (403, {}, "<Error/>")).url})
     assert done.code == 1 and "no AWS credentials: status 403" in done.out, done
     os.unlink(token)
@@ -347,6 +394,24 @@ def foundry_takes_a_key_or_entra(lab):
     assert not other.seen
 
 
+def a_managed_identity_of_azure_is_the_one_that_is_named(lab):
+    """AZURE_CLIENT_ID chooses among several. The end of a token is a time in the answer: a token whose end has come is not used twice."""
+    model, asked = lab.model(SCENARIO), []
+    pinned(lab, "CLAUDE_CODE_USE_FOUNDRY", AZURE_CLIENT_ID="c&1")
+
+    def token(n, request):
+        asked.append(dict(urllib.parse.parse_qsl(request["path"].partition("?")[2])))
+        return 200, {}, json.dumps({"access_token": "token-%d" % n, "expires_on": str(int(time.time()) + (3600 if n > 1 else 0))})
+
+    kept = []
+    identity = Mock(token)
+    lab.env.update(ANTHROPIC_FOUNDRY_BASE_URL=front(model.url, kept).url, IDENTITY_ENDPOINT=identity.url + "/msi/token", IDENTITY_HEADER="h")
+    done = lab.cadre("-p", "--model", "deployment", "hi")
+    assert done.out == "Done after two.\n" and [r["headers"]["authorization"] for r in kept] == ["Bearer token-1", "Bearer token-2"], (done, kept)
+    assert identity.seen[0]["headers"]["x-identity-header"] == "h" and asked[0] == {
+        "api-version": "2019-08-01", "resource": "https://ai.azure.com", "client_id": "c&1"}, asked
+
+
 def a_helper_gives_the_key_and_is_asked_again_when_it_is_refused(lab):
     counter = os.path.join(lab.folder, "count")
     lab.env["ANTHROPIC_API_KEY"] = ""
@@ -360,6 +425,43 @@ def a_helper_gives_the_key_and_is_asked_again_when_it_is_refused(lab):
     mock, done = gateway(lab, reply, "--settings", settings, "hi")
     assert done.out == "yes\n" and len(mock.seen) == 2, done
     assert mock.seen[1]["headers"]["authorization"] == "Bearer key2", mock.seen[1]["headers"]
+
+
+def a_key_of_a_helper_is_good_for_the_time_of_the_environment(lab):
+    """60 ms; without a word it is 5 minutes."""
+    counter = pathlib.Path(lab.folder, "count")
+    lab.env["ANTHROPIC_API_KEY"] = ""
+    helper = json.dumps({"apiKeyHelper": "echo x >> %s; echo key" % counter})
+    for ttl, expected in (({}, 1), ({"CLAUDE_CODE_API_KEY_HELPER_TTL_MS": "60"}, 2)):
+        counter.unlink(missing_ok=True)
+        lab.model('rule\n  turn 1\n  call Bash {"command": "sleep 0.1"}\nrule\n  text yes\n')
+        done = lab.cadre("-p", "--settings", helper, "--allowedTools", "Bash", "--", "hi", env=ttl)
+        assert done.out == "yes\n" and counter.read_text() == "x\n" * expected, (done, ttl)
+
+
+def each_cloud_can_be_asked_without_a_credential(lab):
+    """As a gateway wants it that signs itself. Without the switch a credential is looked for, and the request is not sent."""
+    clouds = {"CLAUDE_CODE_USE_BEDROCK": ("ANTHROPIC_BEDROCK_BASE_URL", "CLAUDE_CODE_SKIP_BEDROCK_AUTH", {}),
+              "CLAUDE_CODE_USE_MANTLE": ("ANTHROPIC_BEDROCK_MANTLE_BASE_URL", "CLAUDE_CODE_SKIP_MANTLE_AUTH", {}),
+              "CLAUDE_CODE_USE_ANTHROPIC_AWS": ("ANTHROPIC_AWS_BASE_URL", "CLAUDE_CODE_SKIP_ANTHROPIC_AWS_AUTH", {"ANTHROPIC_AWS_WORKSPACE_ID": "w"}),
+              "CLAUDE_CODE_USE_VERTEX": ("ANTHROPIC_VERTEX_BASE_URL", "CLAUDE_CODE_SKIP_VERTEX_AUTH", {"ANTHROPIC_VERTEX_PROJECT_ID": "p"}),
+              "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD": ("ANTHROPIC_GOOGLE_CLOUD_BASE_URL", "CLAUDE_CODE_SKIP_ANTHROPIC_GOOGLE_CLOUD_AUTH", {}),
+              "CLAUDE_CODE_USE_FOUNDRY": ("ANTHROPIC_FOUNDRY_BASE_URL", "CLAUDE_CODE_SKIP_FOUNDRY_AUTH", {})}
+    for pin, (address, skip, more) in clouds.items():
+        mock = Mock(lambda n, r: (400, {}, json.dumps({"error": {"message": "seen"}})))
+        env = {pin: "1", address: mock.url, "ANTHROPIC_API_KEY": "", "AWS_EC2_METADATA_DISABLED": "true", "PATH": "/nowhere",
+               "GCE_METADATA_HOST": "127.0.0.1:9", "CLAUDE_CODE_MAX_RETRIES": "0", **more}
+        done = lab.cadre("-p", "hi", env={**env, skip: "1"})
+        assert len(mock.seen) == 1 and "seen" in done.out, (pin, done)
+        assert not {"authorization", "x-api-key", "api-key"} & {k.lower() for k in mock.seen[0]["headers"]}, mock.seen
+        done = lab.cadre("-p", "hi", env=env)
+        assert len(mock.seen) == 1 and done.code, (pin, done)
+
+
+def a_key_of_a_helper_that_is_refused_is_not_said_to_be_of_a_variable(lab):
+    refusing = Mock(lambda n, r: (401, {}, '{"error":{"type":"authentication_error","message":"no"}}'))
+    done = lab.cadre("-p", "--settings", '{"apiKeyHelper": "echo k"}', "hi", env={"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": refusing.url})
+    assert done.out == "API Error: 401 authentication_error: no (the key is that of the helper of the settings)\n" and len(refusing.seen) == 3, done
 
 
 def a_helper_that_fails_is_named_without_its_output(lab):
@@ -385,6 +487,60 @@ def a_switch_and_its_variables_may_stand_in_the_settings(lab):
     assert done.out == "yes\n" and not other.seen, done
     assert kept[0]["path"].startswith("/model/eu.anthropic.claude-opus-5-5/"), kept[0]["path"]
     assert "Credential=AK-work/" in kept[0]["headers"]["authorization"], kept[0]["headers"]
+
+
+def a_command_of_a_profile_gives_keys_that_are_valid(lab):
+    """As AWS documents it: Version is 1, and an Expiration that is past is an error; nothing is signed with such keys."""
+    model = lab.model("rule\n  text yes")
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", AWS_REGION="us-west-2", AWS_CONFIG_FILE=os.path.join(lab.folder, "config"))
+    kept = []
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = front(model.url, kept).url
+    keys = {"AccessKeyId": "AK1", "SecretAccessKey": "secret-value"}
+    past, later = (time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + s)) for s in (-60, 3600))
+    west = time.strftime("%Y-%m-%dT%H:%M:%S.5-07:30", time.gmtime(time.time() + 3600 - 7.5 * 3600))
+    for output, said_of_it in (({"Version": 1, **keys, "Expiration": later}, None), ({"Version": 1, **keys, "Expiration": west}, None), ({"Version": 2, **keys}, "Version 1"), (keys, "Version 1"),
+                               ({"Version": 1, **keys, "Expiration": past}, past)):
+        with open(lab.env["AWS_CONFIG_FILE"], "w", encoding="utf-8") as f:
+            f.write("[default]\ncredential_process = echo '%s'\n" % json.dumps(output))
+        done = lab.cadre("-p", "hi")
+        assert (done.out == "yes\n") if not said_of_it else (done.code == 1 and said_of_it in done.out), (output, done)
+        assert "secret-value" not in done.out, done
+    exported = {"awsCredentialExport": "echo '%s'" % json.dumps({"Credentials": {**keys, "Expiration": past}})}
+    done = lab.cadre("-p", "--settings", json.dumps(exported), "hi")
+    assert done.code == 1 and past in done.out and len(kept) == 2, (done, kept)
+
+
+def a_profile_is_found_in_every_spelling(lab):
+    model = lab.model("rule\n  text yes")
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", AWS_CONFIG_FILE=os.path.join(lab.folder, "config"))
+    kept = []
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = front(model.url, kept).url
+    for section, profile in (("[default]", None), ("[profile default]", None), ("[profile my-team] # of the team", "my-team"),
+                             ('[profile "my team"]', "my team"), ("[ profile\tmy-team ]", "my-team")):
+        with open(lab.env["AWS_CONFIG_FILE"], "w", encoding="utf-8") as f:
+            f.write("[my-team]\naws_access_key_id = wrong\naws_secret_access_key = s\n[profiles]\nregion = eu-north-1\n"
+                    "%s\ns3 =\n  region = eu-north-1\n\taws_access_key_id = wrong\n#region = eu-north-1\n  ; region = eu-north-1\n"
+                    "region = eu-west-3 # of the team\n aws_access_key_id = AK1\t; a key\naws_secret_access_key = s#;\n" % section)
+        done = lab.cadre("-p", "hi", env={"AWS_PROFILE": profile} if profile else {})
+        assert done.out == "yes\n" and "Credential=AK1/" in kept[-1]["headers"]["authorization"], (section, done)
+        assert "/eu-west-3/bedrock/" in kept[-1]["headers"]["authorization"], (section, kept[-1]["headers"])
+
+
+def the_token_of_a_container_goes_to_its_host_only(lab):
+    """http is for loopback and the hosts of containers; a name that only begins like one is another host."""
+    model = lab.model("rule\n  text yes")
+    host = Mock(lambda n, r: (200, {}, json.dumps({"AccessKeyId": "AK1", "SecretAccessKey": "s", "Token": "t"})))
+    port = host.url.rsplit(":", 1)[1]
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", AWS_CONTAINER_AUTHORIZATION_TOKEN="secret", http_proxy=host.url, no_proxy="127.0.0.1")
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = model.url
+    for url in ("http://127.0.0.1.example:%s/keys", "http://localhost.example:%s/keys", "http://127.0.0.1@example:%s/keys", "http://169.254.170.200:%s/keys",
+                "http://169.254.170.2.example:%s"):
+        done = lab.cadre("-p", "hi", env={"AWS_CONTAINER_CREDENTIALS_FULL_URI": url % port})
+        assert done.code == 1 and "AWS_CONTAINER_CREDENTIALS_FULL_URI may use http only" in done.out, (url, done)
+    assert not host.seen, host.seen
+    for url in ("http://127.0.0.1:%s/keys", "http://localhost:%s?keys"):
+        done = lab.cadre("-p", "hi", env={"AWS_CONTAINER_CREDENTIALS_FULL_URI": url % port})
+        assert done.out == "yes\n" and host.seen[-1]["headers"]["authorization"] == "secret", (url, done)
 
 
 def two_pins_contradict_each_other(lab):

@@ -71,8 +71,7 @@ def local_settings_of_the_repository_count(lab):
     put(lab.work, ".claude/settings.local.json", {"model": "root", "agents": {"loc": {"description": "d", "prompt": "p"}}})
     put(lab.work, "sub/.claude/settings.local.json", {"model": "sub"})
     sub = os.path.join(lab.work, "sub")
-    put(lab.work, "a.json", {})
-    subprocess.run(["git", "-C", lab.work, "add", "a.json"], check=True)  # the folder is the repository's: git can tell
+    assert lab.cadre("trust").code == 0  # or an archive could have brought it
     assert lab.cadre("config", "get", "model", cwd=sub).out == "root\n"
     assert '"loc"' in lab.cadre("agents", "--json", cwd=sub).out
     assert lab.cadre("config", "get", "model", "--setting-sources", "user", cwd=sub).code == 1
@@ -110,6 +109,22 @@ def a_value_that_restricts_and_cannot_be_read_stops_agents_but_no_command_that_l
         explains = [["config", "explain", "hooks"]] if ": hooks." in where else [["config"], ["permissions"]]
         for words in explains:
             assert f"{path}{where}" in lab.cadre(*words).out, lab.cadre(*words)
+
+
+def every_file_that_cannot_be_read_is_listed_with_its_own_problem(lab):
+    project = put(lab.work, ".claude/settings.json", '{"model": "opus",\n')
+    local = put(lab.work, ".claude/settings.local.json", '{"model"')
+    there = {f["file"]: f["exists"] for f in ask(lab, "config")["files"]}
+    assert there[project] and there[local], there
+    listed = lab.cadre("config").out
+    for layer, path, where, why in (("project", project, ":2:1: ", "expected a key"), ("local", local, ":1:9: ", "expected ':'")):
+        assert re.search(rf"^{layer} +refused +{re.escape(path)}$", listed, re.M), listed
+        assert [line.startswith(path + where + why) for line in listed.splitlines() if line.startswith(path)] == [True], listed
+        assert re.search(rf"^{layer} +refused ", lab.cadre("config", "explain", "model").out, re.M), layer
+        failed = {f["path"]: f for f in ask(lab, "agents")["failedFiles"]}
+        assert failed[path]["line"] == int(where.split(":")[1]) and failed[path]["error"].startswith(why), failed
+        checked = lab.cadre("agents", "check").out
+        assert f"\n{path}:{failed[path]['line']}: {why}" in "\n" + checked, checked
 
 
 def a_value_that_only_adds_and_does_not_fit_is_left_out_and_said(lab):
@@ -237,7 +252,7 @@ def a_broken_state_file_stops_agents_but_no_command_that_looks(lab):
 def words_that_make_no_sense_are_told(lab):
     for words, expected in ((("config", "set", "a"), "expected list, explain, get or keys"), (("config", "get"), "expected: cadre config get KEY"),
                             (("trust", "a", "b"), "expected: cadre trust [DIR]"), (("trust", "nowhere"), "nowhere: No such file"),
-                            (("trust", "--list", "x"), "--list stands alone"), (("-p", "x", "--forget"), "--forget belongs to `cadre plugin` and `cadre trust`")):
+                            (("trust", "--list", "x"), "--list takes no other word"), (("-p", "x", "--forget"), "--forget belongs to `cadre plugin` and `cadre trust`")):
         done = lab.cadre(*words)
         assert done.code == 2 and done.out == "" and expected in done.err, done
     for command in ("config", "trust"):
@@ -250,9 +265,10 @@ if __name__ == "__main__":
          explain_shows_every_layer_and_who_won,
          local_settings_of_the_repository_count,
          a_value_that_restricts_and_cannot_be_read_stops_agents_but_no_command_that_looks,
-     a_value_that_only_adds_and_does_not_fit_is_left_out_and_said,
-     a_mode_that_is_not_known_does_not_let_a_lower_file_widen,
-     what_settings_gives_on_the_command_line_must_be_readable,
+         every_file_that_cannot_be_read_is_listed_with_its_own_problem,
+         a_value_that_only_adds_and_does_not_fit_is_left_out_and_said,
+         a_mode_that_is_not_known_does_not_let_a_lower_file_widen,
+         what_settings_gives_on_the_command_line_must_be_readable,
          every_known_key_is_in_the_documentation,
          every_key_has_a_reader_or_says_that_it_has_none, a_key_without_effect_is_said_wherever_it_is_shown,
          trust_is_recorded_for_the_repository_and_nothing_else_changes,

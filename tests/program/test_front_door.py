@@ -28,7 +28,7 @@ def readme():
 
 def commands_of(text):
     """The lines of its code blocks, and what stands between backquotes."""
-    blocks = re.findall(r"^```.*?\n(.*?)^```|^((?:    .+\n)+)", text, re.M | re.S)
+    blocks = re.findall(r"^```.*?\n(.*?)^```|^((?:    [^\n]+\n)+)", text, re.M | re.S)
     lines = [line.strip() for fenced, indented in blocks for line in (fenced or indented).splitlines()]
     return lines + re.findall(r"`([^`\n]+)`", text)
 
@@ -49,8 +49,17 @@ def help_mentions_every_option_that_was_promised(lab):
 
 
 def help_fits_a_terminal_of_a_hundred_columns(lab):
-    long = [line for line in help_text(lab).splitlines() if len(line) > 100]
-    assert not long, long
+    commands = re.findall(r"^  cadre (\w+)  ", help_text(lab), re.M)
+    assert len(commands) > 15, commands
+    for text in (help_text(lab), *(lab.cadre(command, "--help").out for command in commands)):
+        long = [line for line in text.splitlines() if len(line) > 100]
+        assert text.startswith(("cadre - ", "Usage: cadre ")) and not long, long
+
+
+def the_header_names_every_option_of_a_runtime(lab):
+    table = re.findall(r'^\t\{ "([\w-]+)", ', (ROOT / "src" / "defs" / "policy" / "options.c").read_text(), re.M)
+    header = (ROOT / "include" / "cadre.h").read_text().split("CADRE_API int cadre_set(")[0].rsplit("/*", 1)[1]
+    assert len(table) > 80 and not set(table) - set(re.findall(r"[\w-]+", header)), set(table) - set(re.findall(r"[\w-]+", header))
 
 
 def what_is_only_shown_ends_quietly_when_nobody_reads_on(lab):
@@ -131,17 +140,20 @@ def pages():
 
 def the_documents_name_only_commands_and_flags_that_exist(lab):
     usual, bad = help_text(lab), []
-    known = {None: set(FLAG.findall(usual))}
+    known, verbs = {None: set(FLAG.findall(usual))}, {}
     for page, text in pages().items():
         for line in commands_of(text):
-            for command in re.findall(r"(?:^|[|;&] +)(?:\S*/)?cadre((?: [^|;&#]*)?)$", re.sub(r"""(["']).*?\1""", "", line.split("  #")[0])):
+            for command in re.findall(r"(?:^|[|;&] +)(?:\S*/)?cadre((?: [^|;&#]*)?)$", re.sub(r"""(["']).*?\1""", "", re.split(r"  #| {3,}", line)[0])):
                 words = command.split(" -- ")[0].split()
                 name = words[0] if words and re.fullmatch("[a-z]+", words[0]) else None
                 if name not in known:
                     shown = lab.cadre(name, "--help").out
                     known[name] = set(FLAG.findall(shown)) if shown != usual else set()  # a word that is not a command would be a prompt
+                    verbs[name] = set(re.findall(rf"cadre {name} \[?([a-z][a-z-]*)", shown))
                 flags = set(FLAG.findall(" ".join(words)))
-                bad += [f"{page}: {line}"] if not known[name] or flags - known[name] - known[None] else []
+                verb = words[1] if name and len(words) > 1 and re.fullmatch("[a-z][a-z-]*", words[1]) else None
+                bad += [f"{page}: {line}"] if not known[name] or flags - known[name] - known[None] or \
+                    verb and verbs[name] and verb not in verbs[name] else []
     assert len(known) > 10 and not bad, "\n".join(bad)
 
 
@@ -157,6 +169,11 @@ def the_documents_link_to_files_and_headings_that_exist(lab):
                 titles = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", target.read_text(), re.M)]
                 lost += [f"{page}: {link}"] if heading not in titles else []
     assert not lost, "\n".join(lost)
+
+
+def the_readme_links_to_every_page_for_users(lab):
+    lost = [page.name for page in (ROOT / "docs").glob("*.md") if f"](docs/{page.name})" not in readme()]
+    assert not lost, lost
 
 
 def the_documents_name_only_files_and_functions_that_exist(lab):
@@ -185,13 +202,14 @@ def the_walks_are_short_and_each_function_is_where_they_say(lab):
 if __name__ == "__main__":
     main(help_mentions_every_option_of_the_table,
          help_mentions_every_option_that_was_promised,
-         help_fits_a_terminal_of_a_hundred_columns,
+         help_fits_a_terminal_of_a_hundred_columns, the_header_names_every_option_of_a_runtime,
          what_is_only_shown_ends_quietly_when_nobody_reads_on,
          the_version_begins_with_three_numbers,
          a_value_may_follow_its_flag_in_both_ways,
          the_demonstration_needs_no_key_and_no_network_and_leaves_the_checkout_alone,
          the_scripted_model_answers_where_there_is_no_repository,
          the_readme_names_only_targets_that_exist,
+         the_readme_links_to_every_page_for_users,
          the_documents_name_only_commands_and_flags_that_exist,
          the_documents_link_to_files_and_headings_that_exist,
          the_documents_name_only_files_and_functions_that_exist,

@@ -204,9 +204,9 @@ def hooks_of_a_project_wait_for_trust_on_a_terminal(lab):
     with start(lab) as t:
         t.expect("A number: ")
         t.type("1")  # the folder is not trusted
+        t.expect("this folder is not trusted, so these have no effect: hooks (")
         t.expect("> ")
         t.type("say good morning")
-        t.expect("this folder is not trusted, so these have no effect: hooks (")
         t.expect("You said good morning.")
         t.expect("> ")
         leave(t)

@@ -4,6 +4,7 @@
 list says, and no canary is touched. Harmless ones: each passes without a question, and says and returns what it does without
 cadre."""
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
@@ -18,6 +19,7 @@ from twenty import call
 
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto")
 HIDDEN, SECRET = "CANARY-91c2", "CANARY-7f3a"  # what the rule hides; what stands outside
+SYSTEM_PATH = "/usr/bin:/bin:" + os.environ["PATH"]  # wrappers of version managers take most of the time
 CALLS_A_TURN = 50
 CALLS_A_SESSION = 350
 
@@ -91,12 +93,23 @@ class Canaries:
         self.victim = subprocess.Popen(["sleep", "600"], cwd=self.lab.work, env={"SECRET": SECRET}, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL)
         self.env = {"OUT": self.out, "PORT": str(self.listener.getsockname()[1]), "VICTIM": str(self.victim.pid),
-                    "PATH": "/usr/bin:/bin:" + os.environ["PATH"]}  # wrappers of version managers take most of the time
+                    "PATH": SYSTEM_PATH}
+        self.memory = ctypes.CDLL(None).shmget(0, ctypes.c_size_t(1), 0o600)
+        self.env["MEMORY"] = str(self.memory)
+        self.limits = self.limits_of_victim()
         return self
+
+    def limits_of_victim(self):
+        return pathlib.Path("/proc/%d/limits" % self.victim.pid).read_text(), os.getpriority(os.PRIO_PROCESS, self.victim.pid), os.sched_getaffinity(self.victim.pid)
+
+    def victim_is_as_it_was(self):
+        room = ctypes.create_string_buffer(1024)
+        return self.victim.poll() is None and self.limits_of_victim() == self.limits and ctypes.CDLL(None).shmctl(self.memory, 2, room) == 0
 
     def __exit__(self, *_):
         self.victim.kill()
         self.victim.wait()
+        ctypes.CDLL(None).shmctl(self.memory, 0, None)
         self.listener.close()
         self.unix.close()
 
@@ -145,7 +158,7 @@ def attack(lab, mode):
         seen = [c for c, (text, _, _) in zip(commands, results) if HIDDEN in text or SECRET in text]
         assert not seen, seen
         assert canaries.visits() == 0
-        assert canaries.victim.poll() is None
+        assert canaries.victim_is_as_it_was()
 
 
 def hostile_commands_touch_nothing_where_no_rule_hides_a_file(lab):
@@ -161,7 +174,7 @@ def hostile_commands_touch_nothing_where_no_rule_hides_a_file(lab):
                                  if before[0].get(k) != after[0].get(k)}
         assert not [c for c, text in ran if SECRET in text], [c for c, text in ran if SECRET in text]
         assert canaries.visits() == 0
-        assert canaries.victim.poll() is None
+        assert canaries.victim_is_as_it_was()
 
 
 def hostile_commands_touch_nothing_in_default(lab):
@@ -224,7 +237,7 @@ def make_project(lab):
 def commands_of_every_day_pass_and_do_what_they_do_without_cadre(lab):
     """Held to reading, and then in the sandbox of the settings."""
     make_project(lab)
-    lab.env.update(NPM_CONFIG_UPDATE_NOTIFIER="false", CHECKPOINT_DISABLE="1")  # they would ask servers whether they are new
+    lab.env.update(PATH=SYSTEM_PATH, NPM_CONFIG_UPDATE_NOTIFIER="false", CHECKPOINT_DISABLE="1")  # they would ask servers whether they are new
     plain, wanted = {}, []
     for command, kind in read_list("harmless.txt"):
         done = subprocess.run(["bash", "-c", command], cwd=lab.work, env=lab.env, stdin=subprocess.DEVNULL,

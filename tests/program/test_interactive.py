@@ -61,6 +61,16 @@ rule paints
 COLOUR = re.compile(rb"\x1b\[[0-9;]*[1-9][0-9;]*m")  # not what only sets back
 
 
+def a_standard_file_that_is_closed_is_empty_or_cannot_be_written(lab):
+    lab.model("rule hears\n  text I hear you.")
+    for command, code, out, words in (
+            ('"$0" <&-', 2, "", "no prompt"), ('"$0" -p hello <&-', 0, "I hear you.\n", ""), ('"$0" -p hello 2>&-', 0, "I hear you.\n", ""),
+            ('"$0" -p hello >&-', 1, "", "cannot write to standard output"), ('"$0" -p hello <&- >&- 2>&-', 1, "", ""), ('"$0" agents >&-', 1, "", "cannot write"),
+            ('"$0" agents <&- 2>&- | head -1', 0, "NAME", "")):
+        done = lab.start("-c", command, CADRE, program="/bin/sh").wait()
+        assert done.code == code and done.out.startswith(out) and bool(done.out) == bool(out) and words in done.err, (command, done)
+
+
 def start(lab, *args, env=None, program=CADRE):
     if not lab.models:
         lab.model(SCENARIO)
@@ -204,6 +214,7 @@ def a_question_of_the_model_is_answered_by_numbers_or_words(lab):
         t.expect("Large, Small")
         t.expect("> ")
         leave(t)
+        assert "* AskUserQuestion\n" in t.text.replace("\r", "") and '"header"' not in t.text, t.text
 
 
 def a_question_of_the_model_need_not_be_answered(lab):
@@ -309,6 +320,22 @@ def a_session_is_resumed_by_its_id(lab):
         t.expect("> ")
         leave(t)
     assert [path.stem for path in lab.transcripts()] == [session]
+    [first] = lab.transcripts()
+    for i in range(25):
+        stem = "%08d-0000-4000-8000-000000000000" % i
+        older = first.with_name(stem + ".jsonl")
+        older.write_text(first.read_text().replace(session, stem))
+        os.utime(older, (1700000000 + i,) * 2)
+    with start(lab) as t:
+        t.expect("> ")
+        t.type("/resume")
+        t.expect("the newest 20; 6 older ones")
+        t.expect(" 20. ")
+        t.expect("Enter 1 to 20, or nothing")
+        t.type("1")
+        t.expect("Continuing session " + session)
+        t.expect("> ")
+        leave(t)
 
 
 def a_session_that_cannot_be_resumed_leaves_the_current_one(lab):
@@ -321,6 +348,9 @@ def a_session_that_cannot_be_resumed_leaves_the_current_one(lab):
         t.expect("No conversation found")
         t.expect("> ")
         t.type("/resume")
+        t.expect("There is no earlier session")
+        t.expect("> ")
+        t.type("/resume " + lab.transcripts()[0].stem)
         t.expect("in use")
         t.expect("> ")
         t.type("say second")
@@ -448,7 +478,7 @@ def the_terminal_is_left_as_it_was(lab):
 
 
 if __name__ == "__main__":
-    main(a_line_is_answered_and_ctrl_d_leaves,
+    main(a_standard_file_that_is_closed_is_empty_or_cannot_be_written, a_line_is_answered_and_ctrl_d_leaves,
          a_prompt_on_the_command_line_is_the_first_turn, the_initial_prompt_of_an_agent_is_the_first_turn,
          letters_outside_ascii_survive,
          the_arrow_brings_the_last_line_back,

@@ -140,7 +140,7 @@ def wrong_commands_end_with_2_and_change_nothing(lab):
             (("add-json", "a", "{"), 2, "not JSON: line 1, column 2"),
             (("add-json", "a", '{"url": "https://h"}'), 2, "it has a url and no type"),
             (("add-json", "a", '{"type": "sdk"}'), 2, "by a host only"),
-            (("remove", "s"), 2, "with scope project and scope user: say which one with --scope"),
+            (("remove", "s"), 2, "with scope project and scope user: choose one with --scope"),
             (("remove", "nobody"), 1, "no such server: nobody; `cadre mcp list` lists them"),
             (("remove", "p", "--scope", "user"), 1, "no such server: p with scope user"),
             (("nothing",), 2, "unknown subcommand 'nothing'; expected list, add, add-json, get, login, remove, serve or test")):

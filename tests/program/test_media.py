@@ -14,6 +14,7 @@ import struct
 import zlib
 
 from lab import DEADLINE_S, Skip, main, until
+from test_sandbox import USERS, hide
 
 READ = "rule\n  turn 1\n%srule\n  text ok\n"
 IMAGE_BASE64_LIMIT, IMAGE_GOOD_BYTES, IMAGE_GOOD_EDGE = 5 << 20, 500 * 1024, 1568
@@ -202,7 +203,7 @@ def a_short_pdf_is_a_document_and_pages_are_images(lab):
 
 
 def a_converter_that_runs_commands_writes_nothing_and_reaches_no_one(lab):                                         # check 86
-    """A hole in a converter is a program of a stranger's: it is held, whether a sandbox is asked for or not."""
+    """A hole in a converter is a program of a stranger's: it is held, whether a sandbox is asked for or not, and without namespaces too."""
     put(lab, "a.pdf", pdf(3))
     programs = pathlib.Path(lab.folder, "bin")
     programs.mkdir()
@@ -214,10 +215,11 @@ def a_converter_that_runs_commands_writes_nothing_and_reaches_no_one(lab):      
         (programs / name).write_text("#!/bin/bash\n%s\n" % text)
         (programs / name).chmod(0o755)
     lab.model(READ % '  call Read {"file_path": "a.pdf", "pages": "1-3"}\n')
-    done = lab.cadre("-p", "look", env={"PATH": "%s:%s" % (programs, os.environ["PATH"])})
-    assert done.code == 0, done
-    made = [p for p in (lab.home + "/PWNED", lab.work + "/PWNED", "/tmp/cadre-PWNED-%d" % os.getpid()) if os.path.exists(p)]
-    assert not made, made
+    for lacking in ((), USERS):
+        done = lab.cadre("-p", "look", env={"PATH": "%s:%s" % (programs, os.environ["PATH"])}, preexec_fn=hide(*lacking) if lacking else None)
+        assert done.code == 0, (lacking, done)
+        made = [p for p in (lab.home + "/PWNED", lab.work + "/PWNED", "/tmp/cadre-PWNED-%d" % os.getpid()) if os.path.exists(p)]
+        assert not made, (lacking, made)
     try:
         listener.accept()
         raise AssertionError("it was reached")

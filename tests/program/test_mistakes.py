@@ -81,8 +81,18 @@ def torn_account(lab):
     return str(folder)
 
 
-# What is wrong: (arguments, environment, words of the one line, exit code). A tuple in the environment is the answer of a server at that
+def ended_account(lab):
+    """A directory of gcloud with a login that its server refuses."""
+    folder = pathlib.Path(torn_account(lab))
+    refused = Mock(lambda n, r: (400, {}, '{"error":"invalid_grant","error_description":"Token has been expired or revoked."}'))
+    (folder / "application_default_credentials.json").write_text(json.dumps(
+        {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r", "token_uri": refused.url}))
+    return str(folder)
+
+
+# What is wrong: (arguments, environment, words of the one line, exit code; "not: " stands before those that mislead). A tuple in the environment is the answer of a server at that
 # address: status, body, and perhaps a path behind the address and headers.
+STREAM = {"content-type": "text/event-stream"}
 OWN = '{"providers": {"lab": {"wire": "chat", "baseUrl": "http://127.0.0.1:9/v1", "models": {"m1": {%s}}}}}'
 MISTAKES = {
     "no key": ((), {"ANTHROPIC_API_KEY": ""}, ("set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN",), 2),
@@ -105,11 +115,25 @@ MISTAKES = {
     "an expired login": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "ANTHROPIC_BEDROCK_BASE_URL": (
         403, '{"message":"The security token included in the request is expired"}')}, ("is expired", "log in again", "awsAuthRefresh"), 1),
     "a wrong region": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "AWS_REGION": "us-nowhere-1", "https_proxy": "http://127.0.0.1:9"},
-                       ("bedrock-runtime.us-nowhere-1.amazonaws.com", "https_proxy"), 1),
+                       ("bedrock-runtime.us-nowhere-1.amazonaws.com", "https_proxy", "AWS_REGION names the region"), 1),
+    "a wrong region of Vertex": ((), {"CLAUDE_CODE_USE_VERTEX": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p-1", "CLAUDE_CODE_SKIP_VERTEX_AUTH": "1",
+                                      "CLOUD_ML_REGION": "us-nowhere1", "https_proxy": "http://127.0.0.1:9"},
+                                 ("through the proxy of https_proxy in the region us-nowhere1", "CLOUD_ML_REGION names the region"), 1),
+    "a wrong resource": ((), {"CLAUDE_CODE_USE_FOUNDRY": "1", "ANTHROPIC_FOUNDRY_RESOURCE": "reosurce", "ANTHROPIC_FOUNDRY_API_KEY": "k",
+                              "https_proxy": "http://127.0.0.1:9"}, ("https://reosurce.services", "ANTHROPIC_FOUNDRY_RESOURCE names the resource"), 1),
+    "a token of Bedrock that is none": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_BEARER_TOKEN_BEDROCK": "t", "ANTHROPIC_BEDROCK_BASE_URL": (
+        403, '{"__type":"AccessDeniedException","Message":"Invalid API Key format: Must start with pre-defined prefix"}')},
+                                        ("the key is that of AWS_BEARER_TOKEN_BEDROCK", "not: check IAM"), 1),
+    "an expired login at the Platform": ((), {"CLAUDE_CODE_USE_ANTHROPIC_AWS": "1", "ANTHROPIC_AWS_WORKSPACE_ID": "w", **AWS_KEYS, "ANTHROPIC_AWS_BASE_URL": (
+        401, '{"error":{"type":"authentication_error","message":"The security token included in the request is expired"}}')},
+                                         ("log in again", "awsAuthRefresh", "not: helper"), 1),
     "no access": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "ANTHROPIC_BEDROCK_BASE_URL": (
         403, '{"__type":"AccessDeniedException","Message":"You don\'t have access to the model."}')}, ("check IAM", "model access"), 1),
     "no profile of Bedrock": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "ANTHROPIC_BEDROCK_BASE_URL": (
         400, '{"message":"Invocation with on-demand throughput isn\'t supported."}')}, ("name an inference profile",), 1),
+    "an inference profile that is not there": (("--model", "arn:aws:bedrock:us-east-1:1:application-inference-profile/abc"), {
+        "CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "ANTHROPIC_BEDROCK_BASE_URL": (404, '{"message":"The specified inference profile does not exist"}')},
+                                               ("404 The specified inference profile does not exist", "not: address"), 1),
     "no workspace": ((), {"CLAUDE_CODE_USE_ANTHROPIC_AWS": "1"}, ("set ANTHROPIC_AWS_WORKSPACE_ID",), 2),
     "no project": ((), {"CLAUDE_CODE_USE_VERTEX": "1"}, ("set ANTHROPIC_VERTEX_PROJECT_ID",), 2),
     "no login of Google": ((), {"CLAUDE_CODE_USE_VERTEX": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p"},
@@ -118,9 +142,37 @@ MISTAKES = {
                                           ("GOOGLE_APPLICATION_CREDENTIALS cannot be read",), 1),
     "a torn account of Google": ((), {"CLAUDE_CODE_USE_VERTEX": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p", "CLOUDSDK_CONFIG": torn_account},
                                  ("application_default_credentials.json is not JSON",), 1),
+    "a login of Google that has ended": ((), {"CLAUDE_CODE_USE_VERTEX": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p", "CLOUDSDK_CONFIG": ended_account},
+                                         ("status 400: Token has been expired or revoked.", "gcloud auth application-default login"), 1),
+    "a secret of Entra that is wrong": ((), {"CLAUDE_CODE_USE_FOUNDRY": "1", "ANTHROPIC_FOUNDRY_RESOURCE": "r", "AZURE_CLIENT_ID": "c", "AZURE_TENANT_ID": "t",
+                                             "AZURE_CLIENT_SECRET": "hidden-word", "AZURE_AUTHORITY_HOST": (
+        401, '{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret hidden-word provided."}')},
+                                        ("status 401: AADSTS7000215: Invalid client secret *********** provided.", "AZURE_CLIENT_ID"), 1),
+    "a web identity that AWS refuses": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_WEB_IDENTITY_TOKEN_FILE": "/etc/hostname", "AWS_ROLE_ARN": "arn:aws:iam::1:role/r",
+                                             "AWS_ENDPOINT_URL_STS": (
+        400, "<ErrorResponse><Error><Code>ExpiredTokenException</Code><Message>Token expired: 1</Message></Error></ErrorResponse>")},
+                                        ("no AWS credentials", "status 400: Token expired: 1"), 1),
+    "no key of Azure": (("--model", "azure/d-1"), {"AZURE_OPENAI_RESOURCE_NAME": "r"}, ("set AZURE_OPENAI_API_KEY",), 2),
+    "an API of Google that is off": ((), {"CLAUDE_CODE_USE_VERTEX": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p-1", "CLAUDE_CODE_SKIP_VERTEX_AUTH": "1",
+                                          "ANTHROPIC_VERTEX_BASE_URL": (403, '[{"error":{"code":403,"message":"Vertex AI API has not been used in project 1 '
+                                          'before or it is disabled. Enable it by visiting https://x then retry.","status":"PERMISSION_DENIED"}}]')},
+                                     ("then retry.", "not: role"), 1),
+    "a model that DeepSeek does not know": (("--model", "deepseek/m-1"), {"DEEPSEEK_API_KEY": "k", "DEEPSEEK_BASE_URL": (
+        400, '{"error":{"message":"Model Not Exist"}}')}, ("400 Model Not Exist", "cadre models list deepseek --ask"), 1),
+    "a model that Gemini does not know": (("--model", "gemini/gemini-3-por"), {"GEMINI_API_KEY": "k", "GEMINI_BASE_URL": (
+        404, '{"error":{"code":404,"message":"models/gemini-3-por is not found","status":"NOT_FOUND"}}')}, ("cadre models list gemini --ask",), 1),
+    "a deployment that is not there": (("--model", "d-1"), {"CLAUDE_CODE_USE_FOUNDRY": "1", "ANTHROPIC_FOUNDRY_API_KEY": "k", "ANTHROPIC_FOUNDRY_BASE_URL": (
+        404, '{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}')},
+                                       ("--model is the name of a deployment", "not: models list"), 1),
+    "an organization that is disabled": ((), {"ANTHROPIC_BASE_URL": (
+        400, '{"error":{"type":"invalid_request_error","message":"This organization has been disabled."}}')}, ("that of ANTHROPIC_API_KEY",), 1),
+    "a path that is not there": ((), {"ANTHROPIC_BASE_URL": (404, "404 page not found", "/anthropc")},
+                                 ("/anthropc; its address is that of ANTHROPIC_BASE_URL", "not: models list"), 1),
+    "a local server behind a proxy": (("--model", "ollama/qwen3"), {"http_proxy": "http://127.0.0.1:9"},
+                                      ("OLLAMA_BASE_URL would name another", "no_proxy=localhost,127.0.0.1", "not: running"), 1),
     "no resource": ((), {"CLAUDE_CODE_USE_FOUNDRY": "1"}, ("set ANTHROPIC_FOUNDRY_RESOURCE",), 2),
     "an address as resource": ((), {"CLAUDE_CODE_USE_FOUNDRY": "1", "ANTHROPIC_FOUNDRY_RESOURCE": "https://r.example"}, ("not an address",), 2),
-    "no server": (("--model", "ollama/qwen3"), {"OLLAMA_BASE_URL": "http://127.0.0.1:9/v1"}, ("ollama at http://127.0.0.1:9/v1", "OLLAMA_BASE_URL"), 1),
+    "no server": (("--model", "ollama/qwen3"), {"OLLAMA_BASE_URL": "http://127.0.0.1:9/v1"}, ("ollama at http://127.0.0.1:9/v1; is it running? its address is that of OLLAMA_BASE_URL",), 1),
     "an unknown model": (("--model", "openai/gpt-99"), {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": (
         404, '{"error":{"message":"The model `gpt-99` does not exist","code":"model_not_found"}}')}, ("gpt-99", "cadre models list openai --ask"), 1),
     "a misspelt alias": (("--model", "sonet"), {}, ("unknown model 'sonet'", "opus, sonnet, haiku"), 2),
@@ -137,6 +189,9 @@ MISTAKES = {
     "/v1 twice": ((), {"ANTHROPIC_BASE_URL": (404, '{"detail":"Not Found"}', "/v1")}, ("/v1 ends with /v1, which is added: leave it out",), 1),
     "no /v1": (("--model", "openai/m-1"), {"OPENAI_BASE_URL": (404, '{"detail":"Not Found"}')}, ("addresses of chat servers usually end with /v1",), 1),
     "a path without POST": (("--model", "openai/m-1"), {"OPENAI_BASE_URL": (405, '{"detail":"Method Not Allowed"}')}, ("usually end with /v1",), 1),
+    "marks that a gateway does not know": ((), {"ANTHROPIC_BASE_URL": (
+        400, '{"error":{"type":"invalid_request_error","message":"system.0.cache_control.ttl: Extra inputs are not permitted"}}')},
+                                           ("cache_control.ttl", "DISABLE_PROMPT_CACHING=1 leaves it out"), 1),
     "a page of a gateway": ((), {"ANTHROPIC_BASE_URL": (404, "<html><title>404 Not Found</title></html>")},
                             ("a web page answered", "404 Not Found", "its address is that of ANTHROPIC_BASE_URL"), 1),
     "a login page": ((), {"ANTHROPIC_BASE_URL": (200, "<html><title>Sign in</title></html>")},
@@ -145,6 +200,12 @@ MISTAKES = {
                                       ("a proxy or a login: Sign in", "OPENAI_BASE_URL"), 1),
     "an empty answer": ((), {"ANTHROPIC_BASE_URL": (200, "")}, ("it is empty", "ANTHROPIC_BASE_URL"), 1),
     "an error with status 200": ((), {"ANTHROPIC_BASE_URL": (200, '{"error":{"message":"no credits"}}')}, ("no credits",), 1),
+    "an error that says it is a stream": ((), {"ANTHROPIC_BASE_URL": (
+        200, '\n {"error":{"message":"no credits","type":"insufficient_quota"}}', "", STREAM)}, ("no credits",), 1),
+    "the same of a chat server": (("--model", "openai/m-1"), {"OPENAI_BASE_URL": (
+        200, '[{"error":{"code":429,"message":"no quota","status":"RESOURCE_EXHAUSTED"}}]', "", STREAM)}, ("429 RESOURCE_EXHAUSTED: no quota",), 1),
+    "a login page that says it is a stream": ((), {"ANTHROPIC_BASE_URL": (200, "<html><title>Sign in</title></html>", "", STREAM)},
+                                              ("a web page answered, of a proxy or a login: Sign in",), 1),
     "a redirection": ((), {"ANTHROPIC_BASE_URL": (302, "", "", {"location": "https://login.example.com/"})},
                       ("it redirects to https://login.example.com/: ANTHROPIC_BASE_URL must name the final address",), 1),
     "another API": (("--model", "openai/m-1"), {"OPENAI_BASE_URL": (200, message("x")[2], "", {"content-type": "text/event-stream"})},
@@ -157,6 +218,9 @@ MISTAKES = {
                           ("needs the role Vertex AI User in the project p-1",), 1),
     "a helper that fails": (("--settings", '{"apiKeyHelper":"echo locked >&2; exit 3"}'), {"ANTHROPIC_API_KEY": ""},
                             ("apiKeyHelper failed: exit code 3: locked",), 1),
+    "a helper that fails with many words": (("--settings", json.dumps({"apiKeyHelper": "printf 'WARNING: x\\nERROR: (auth) token is revoked\\r\\n\\nTo report\\tthis:\\n  run "
+                                                                       + 30 * "words " + "\\n' >&2; exit 1"})), {"ANTHROPIC_API_KEY": ""},
+                                            ("apiKeyHelper failed: exit code 1: ERROR: (auth) token is revoked To report this: run words",), 1),
 }
 
 
@@ -172,7 +236,8 @@ def each_mistake_is_told_in_one_line_with_the_next_step(lab):
                 given[name] = value(lab) if callable(value) else value
         done = lab.cadre("-p", *args, "hi", env={**usual, **given})
         lines = (done.out + done.err).strip().splitlines()
-        assert done.code == code and len(lines) == 1 and all(w in lines[0] for w in words), (mistake, done)
+        assert done.code == code and len(lines) == 1, (mistake, done)
+        assert all(w[5:] not in lines[0] if w.startswith("not: ") else w in lines[0] for w in words), (mistake, done)
         assert "hidden-word" not in lines[0], (mistake, done)
 
 
@@ -180,12 +245,13 @@ def each_mistake_is_told_in_one_line_with_the_next_step(lab):
 WHOLE_CHAT = json.dumps({"id": "x", "choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1, "completion_tokens": 1}})
 WHOLE_MESSAGE = json.dumps({"type": "message", "id": "msg_1", "role": "assistant", "model": "claude-m", "content": [{"type": "text", "text": "yes"}],
                             "stop_reason": "end_turn", "usage": {"input_tokens": 7, "output_tokens": 1}})
-JSON, STREAM = {"content-type": "application/json"}, {"content-type": "text/event-stream"}
+JSON = {"content-type": "application/json"}
 HABITS = {
     "a whole answer of chat completions": ("chat", (200, JSON, WHOLE_CHAT)),
     "a whole answer of the Messages API": ("messages", (200, JSON, WHOLE_MESSAGE)),
     "a whole answer of Vertex": ("vertex", (200, JSON, WHOLE_MESSAGE)),
     "a stream that says it is JSON": ("chat", (200, JSON, said("yes")[2])),
+    "a stream that begins with its time to retry": ("messages", (200, STREAM, "retry: 3000\n\n" + message("yes")[2])),
     "a stream without a type": ("messages", (200, {}, message("yes")[2])),
     "compressed": ("chat", (200, {**STREAM, "content-encoding": "gzip"}, gzip.compress(said("yes")[2].encode()))),
     "compressed, at the Messages API": ("messages", (200, {**STREAM, "content-encoding": "gzip"}, gzip.compress(message("yes")[2].encode()))),

@@ -87,6 +87,35 @@ def a_catalog_changes_prices_without_a_release_and_a_changed_one_is_refused(lab)
     assert done.code == 1 and "modelCatalogKeys" in done.err, done
 
 
+def a_catalog_counts_wherever_its_models_are_reached(lab):
+    """At clouds, gateways and providers of the settings, by their name or by like; what a row leaves out is as it was built in."""
+    folder, key = maker(lab.folder)
+    file = os.path.join(lab.folder, "models.json")
+    rows = {"openai": NEW["openai"], "openrouter": {"models": {"claude-opus-5-5": {"cost": {"input": 9, "output": 90}}}}, "anthropic": {"models": {
+        "claude-opus-5-5": {"cost": {"input": 7, "output": 70}}, "claude-haiku-5-5": {"limit": {"context": 300000}}}}}
+    with open(file, "w", encoding="utf-8") as f:
+        f.write(signed(rows, folder))
+    models = {"prod": {"like": "claude-opus-5-5"}, "next": {"like": "gpt-9"}, "dear": {"like": "claude-opus-5-5", "price": {"input": 1, "output": 2}}}
+    own = {"work": {"baseUrl": "http://127.0.0.1:9", "models": models}}
+    settings = ("--settings", json.dumps({"modelCatalogKeys": [key], "providers": own, "modelOverrides": {"claude-opus-5-5": "my-profile"}}))
+    done = lab.cadre("models", "show", "work/next", *settings)
+    assert done.code == 2 and "name a built-in one, or one of the catalog" in done.err, done
+    done = lab.cadre("models", "update", file, *settings)
+    assert done.code == 0, done
+
+    def shown(name, **env):
+        return json.loads(lab.cadre("models", "show", name, "--json", *settings, env={**AWS_KEYS, "OPENROUTER_API_KEY": "k", **env}).out)
+
+    for name, price, window in (("opus", 7, 1000000), ("work/prod", 7, 1000000), ("work/claude-opus-5-5", 7, 1000000), ("work/dear", 1, 1000000),
+                                ("work/next", 3, 2000000), ("bedrock/us.anthropic.claude-opus-5-5-v1:0", 7 * 1.1, 1000000), ("bedrock/my-profile", 7, 1000000),
+                                ("openrouter/anthropic/claude-opus-5.5", 9, 1000000), ("openrouter/openai/gpt-9", 3, 2000000), ("haiku", 0.1, 300000)):
+        facts = shown(name)
+        assert abs(facts["price"]["input"] - price) < 1e-9 and facts["context"] == window, (name, facts)
+    assert shown("haiku")["tiers"][0]["above"] == 100000 and shown("haiku")["maxOutput"] == 128000, shown("haiku")
+    assert (shown("haiku")["priceSource"], shown("haiku")["windowSource"]) == ("built in", "catalog"), shown("haiku")
+    assert (shown("opus")["priceSource"], shown("opus")["windowSource"]) == ("catalog", "built in"), shown("opus")
+
+
 def a_catalog_of_models_dev_is_taken_with_what_models_can_do(lab):
     """Prices, tiers and windows; a model without images or tools; a member for reasoning. What is out of bounds is left out."""
     folder, key = maker(lab.folder)
@@ -134,6 +163,16 @@ def slow(n, request):
     return said("one two three four five", usage={"prompt_tokens": 9, "completion_tokens": 9})
 
 
+def hosts_that_are_known_have_their_quirks_at_every_address(lab):
+    for host, quirks in {"coding-intl.dashscope.aliyuncs.com/v1": ["echo"], "dashscope-us.aliyuncs.com/compatible-mode/v1": ["echo"],
+                         "api.moonshot.cn/v1": ["echo"], "api.kimi.com/coding/v1": ["echo"], "api.minimaxi.com/v1": ["echo"],
+                         "open.bigmodel.cn/api/coding/paas/v4": ["echo", "keepThinking"], "api.z.ai/api/coding/paas/v4": ["echo", "keepThinking"],
+                         "my-resource.openai.azure.com/openai/v1": ["completionTokens", "sessionKey"], "llm.example.com/v1": []}.items():
+        own = json.dumps({"providers": {"lab": {"wire": "chat", "baseUrl": "https://" + host}}})
+        shown = json.loads(lab.cadre("models", "show", "lab/m1", "--json", "--settings", own, env={"LAB_API_KEY": "k"}).out)
+        assert sorted(shown["quirks"]) == quirks, (host, shown)
+
+
 def broken_tls(of):
     """The address of a server whose certificate nobody knows."""
     key, cert = os.path.join(of.folder, "key.pem"), os.path.join(of.folder, "cert.pem")
@@ -146,7 +185,8 @@ def broken_tls(of):
 
 # what is wrong: (the server's answer or NULL, more environment, flags, words of the one line, exit code)
 FAULTS = {
-    "nothing listens": (None, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, (), "nothing answers at http://127.0.0.1:9/v1", 1),
+    "nothing listens": (None, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, (),
+                        "nothing answers at http://127.0.0.1:9/v1: is the server running? its address is that of OPENAI_BASE_URL", 1),
     "the proxy refuses": (None, {"OPENAI_BASE_URL": "http://models.invalid/v1", "http_proxy": "http://127.0.0.1:9"}, (),
                           "through the proxy of http_proxy", 1),
     "an unknown certificate": (None, {"OPENAI_BASE_URL": broken_tls}, (), "is not accepted (CA file: ", 1),
@@ -156,6 +196,10 @@ FAULTS = {
     "a refused key": (lambda n, r: (401, {}, ERROR % "bad key"), {}, (), "the credential is refused; it is from the variable OPENAI_API_KEY", 1),
     "a forbidden model": (lambda n, r: (403, {}, ERROR % "not allowed"), {}, (), "the credential is refused", 1),
     "an empty account": (lambda n, r: (429, {}, ERROR % "insufficient_quota"), {}, (), "no balance or quota", 1),
+    "no credits": (lambda n, r: (402, {}, ERROR % "more credits"), {}, (), "no balance or quota", 1),
+    "no TLS": (None, {"OPENAI_BASE_URL": lambda lab: Mock(lambda n, r: said("x")).url.replace("http:", "https:") + "/v1"}, (), "is it http://?", 1),
+    "a call that is no JSON": (lambda n, r: said("x") if n == 1 else (200, SSE, chunks(delta(tool_calls=[
+        {"index": 0, "id": "c", "function": {"name": "add", "arguments": "{oops"}}]), delta("tool_calls"))), {}, ("--tools",), "are not JSON", 1),
     "a login page": (lambda n, r: (200, {"content-type": "text/html"}, "<html>log in</html>"), {}, (), "a login page answers", 1),
     "a collected stream": (slow, {}, (), "a proxy between here and the model collects the stream", 0),
     "text in place of a call": (lambda n, r: said("2 + 3 = 5"), {}, ("--tools",), "text came instead of a call", 1),
@@ -173,11 +217,15 @@ def tests_name_the_cause_of_a_failure_in_one_line(lab):
         given = {name: value(lab) if callable(value) else value for name, value in given.items()}
         done = lab.cadre("models", "test", "--provider", "openai", "--model", "m1", *args, env=given)
         lines = [line for line in done.out.splitlines() if words in line]
+        assert "is not accepted" in words or "is not accepted" not in done.out, (fault, done)
         assert done.code == code and len(lines) == 1 and len(done.out.splitlines()) <= 3, (fault, done)
         assert "k-secret" not in done.out + done.err, (fault, done)
     lab.env.update(AWS_BEARER_TOKEN_BEDROCK="t", ANTHROPIC_BEDROCK_BASE_URL=Mock(lambda n, r: message("x")).url)
     done = lab.cadre("models", "test", "claude-opus-5-5", "--provider", "bedrock")
     assert done.code == 1 and "the gateway rewrites the stream" in done.out, done
+    done = lab.cadre("models", "test", "claude-opus-5-5", "--provider", "bedrock", env={
+        "ANTHROPIC_BEDROCK_BASE_URL": "", "AWS_REGION": "us-nowhere-1", "https_proxy": "http://127.0.0.1:9"})
+    assert done.code == 1 and "us-nowhere-1.amazonaws.com through the proxy of https_proxy: AWS_REGION names the region" in done.out, done
     place = {"wire": "responses", "baseUrl": Mock(lambda n, r: events(message_item(0, "yes")) if r["path"].startswith("/v1/") else (404, {}, "{}")).url}
     done = lab.cadre("models", "test", "lab/m1", "--settings", json.dumps({"providers": {"lab": place}}))
     assert done.code == 1 and "end with /v1; it answers at %s/v1 " % place["baseUrl"] in done.out, done
@@ -207,6 +255,8 @@ def every_model_of_the_settings_is_tested(lab):
     assert done.code == 1 and len(lines) == 4, done
     assert lines[0].split()[0] == "one/m1" and lines[1].split()[0] == "one/m1-b" and "first byte" in lines[1], lines
     assert "the credential is refused" in lines[2] and "set NOT_SET" in lines[3], lines
+    told = json.loads(lab.cadre("models", "test", "--all", "--provider", "one", "--settings", json.dumps({"providers": own}), "--json").out)
+    assert [t["model"] for t in told] == ["one/m1", "one/m1-b", "two/c", "three/d"] and "set NOT_SET" in told[3]["problem"], told
 
 
 def a_key_in_the_clear_is_named(lab):
@@ -264,7 +314,7 @@ def what_a_test_learns_can_be_saved(lab):
     done = lab.cadre("models", "test", "lab/m1", "--save")
     with open(path, encoding="utf-8") as f:
         saved = json.load(f)
-    assert done.code == 0 and "What was learned of lab/m1" in done.out and len(mock.seen) == 2, (done, len(mock.seen))
+    assert done.code == 0 and "Facts learned about lab/m1" in done.out and len(mock.seen) == 2, (done, len(mock.seen))
     place_of["models"]["m1"]["quirks"] = ["noStreamOptions"]
     assert saved == {"model": "lab/m1", "providers": {"lab": place_of}}, saved
     done = lab.cadre("models", "test", "--save")

@@ -9,7 +9,7 @@ import subprocess
 import uuid
 
 from lab import ROOT, below, main, until
-from panes import ASKS, PANES, TALK, THREE, beside_pane, in_terminal, members_rule, path_without_tmux, printed_in_pane
+from panes import ASKS, PANES, TALK, TEAMS, THREE, beside_pane, in_terminal, members_rule, path_without_tmux, printed_in_pane
 from test_team_files import mail
 from test_wire import Client
 
@@ -334,7 +334,7 @@ def row_59_the_client_of_a_stream_decides_for_members_in_panes(t):
 rule ann looks
   prompt contains "Task of ann."
   turn 1
-  call Bash {"command": "echo paint=$PAINT brush=$BRUSH."}
+  call Bash {"command": "echo paint=$PAINT brush=$BRUSH colour=$CLAUDE_CODE_AGENT_COLOR."}
 rule ann
   prompt contains "Task of ann."
   text "Heard: {{last_result}}"
@@ -343,7 +343,21 @@ rule other
 """)
 def a_member_in_a_pane_has_the_variables_that_the_settings_name(t):
     t.begin("--allowedTools=Bash", "--settings", '{"teams": {"env": ["PAINT"]}}', PAINT="red", BRUSH="wide")
-    t.hears("Heard: paint=red brush=.")
+    t.hears("Heard: paint=red brush= colour=")
+    t.hears("colour=%s." % t.meta()["ann"]["color"])
+    t.leave()
+
+
+@in_terminal(THREE)
+def a_member_in_a_pane_gets_all_options_of_its_lead_however_many_they_are(t):
+    dirs = ["%s/%d" % (t.lab.work, i) for i in range(140)]
+    for name in dirs:
+        os.mkdir(name)
+    t.begin(*(word for name in dirs for word in ("--add-dir", name)))
+    t.hears("Report of a member.", count=3)
+    for pane in t.members().values():
+        argv = pathlib.Path("/proc/%s/cmdline" % pane[1]).read_text().split("\0")
+        assert [b for a, b in zip(argv, argv[1:]) if a == "--add-dir"] == dirs, argv
     t.leave()
 
 
@@ -368,6 +382,36 @@ def a_lead_that_prints_uses_panes_only_if_it_is_asked_to(t):
         assert done.code == 0, done
         assert {m["team"]["backend"] for m in t.meta().values()} == {backend}, t.meta()
         assert t.heard("Report of a member.") == 3, t.texts(t.session)
+        t.nothing_left()
+
+
+WHERE = members_rule(["ann"]) + r"""
+rule ann
+  prompt contains "Task of"
+  turn 1
+  call Bash {"command": "pwd > here"}
+rule other
+  text Noted.
+"""
+
+
+@in_terminal(WHERE)
+def the_name_of_a_directory_is_no_command_of_tmux(t):
+    """A clone brings the name, and a program that is called as tmux. Beside the lead, and on a server of our own."""
+    work = pathlib.Path(t.lab.work, "x#(cd; touch PWNED)#{pid}%s")
+    work.mkdir()
+    work.joinpath("tmux").write_text("#!/bin/sh\ntouch %s/PWNED\n" % t.lab.home)
+    work.joinpath("tmux").chmod(0o755)
+    path = {"PATH": ".:%s" % t.lab.env["PATH"]}
+    for beside in (True, False):
+        t.session = str(uuid.uuid4())
+        done = t.lab.start("-p", "--session-id", t.session, "--settings", json.dumps(PANES), "--teammate-mode", "tmux", "--allowedTools=Bash", "Make a team",
+                           env={**path, **(beside_pane(t) if beside else {**TEAMS, "TMUX_TMPDIR": t.lab.folder})}, cwd=str(work)).wait()
+        assert done.code == 0, done
+        assert {m["team"]["backend"] for m in t.meta().values()} == {"tmux"}, t.meta()
+        assert not below(t.lab.folder, "PWNED"), beside
+        assert work.joinpath("here").read_text() == "%s\n" % work, (beside, list(work.iterdir()))
+        work.joinpath("here").unlink()
         t.nothing_left()
 
 
@@ -470,7 +514,7 @@ def a_member_without_its_lead_is_refused(lab):
     lab.model("rule\n  text hello")
     flags = ["--agent-id", "ann@alpha", "--agent-name", "ann", "--team-name", "alpha", "--parent-session-id", str(uuid.uuid4())]
     for more, text in (([], "--lead-process"), (["--lead-process", "x"], "PID.START"),
-                       (["--lead-process", "%d.1" % os.getpid()], "is not there")):
+                       (["--lead-process", "%d.1" % os.getpid()], "does not answer")):
         done = lab.cadre("-p", "hi", *flags, *more)
         assert done.code == 2 and text in done.err, (more, done)
 
@@ -488,9 +532,10 @@ if __name__ == "__main__":
          a_question_of_a_member_is_shown_and_answered_at_the_lead,
          a_permission_prompt_tool_of_the_lead_decides_for_members,
          row_59_the_client_of_a_stream_decides_for_members_in_panes,
-         members_in_panes_are_shown_to_hosts_and_commands_as_all_others,
+         members_in_panes_are_shown_to_hosts_and_commands_as_all_others, the_name_of_a_directory_is_no_command_of_tmux,
          a_member_in_a_pane_reads_the_files_of_its_team_without_a_question,
          the_output_of_a_member_is_waited_for_and_a_variable_asks_it_for_a_plan,
-         a_member_in_a_pane_has_the_variables_that_the_settings_name, a_user_who_leaves_a_pane_ends_that_member_and_no_other,
+         a_member_in_a_pane_has_the_variables_that_the_settings_name, a_member_in_a_pane_gets_all_options_of_its_lead_however_many_they_are,
+         a_user_who_leaves_a_pane_ends_that_member_and_no_other,
          a_lead_that_prints_uses_panes_only_if_it_is_asked_to,
          a_member_without_its_lead_is_refused)

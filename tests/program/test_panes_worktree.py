@@ -7,7 +7,7 @@ import pathlib
 import signal
 import subprocess
 
-from lab import below, main, until
+from lab import below, main, read_json, until
 from panes import in_terminal, members_rule
 
 ISOLATED = members_rule(["ann", "ben"]).replace('"name"', '"isolation": "worktree", "name"') + r'''
@@ -72,8 +72,8 @@ def row_10_in_a_pane_a_member_works_in_its_worktree_and_nowhere_else(t):
     assert (place / "made.txt").read_text().strip() == str(place) and (place / "first.txt").exists()
     assert not [p for p in pathlib.Path(t.lab.work).glob("by_*")], "it wrote outside of its worktree"
     assert t.heard("by_tool.txt is in the main checkout", meta["ann"]["team"]["agentSession"]) == 1, t.texts(meta["ann"]["team"]["agentSession"])
-    config = json.loads((t.config() / "teams" / ("session-" + t.session[:8]) / "config.json").read_text())
-    assert {m["name"]: m["cwd"] for m in config["members"]}["ann"] == str(place), config
+    config = t.config() / "teams" / ("session-" + t.session[:8]) / "config.json"
+    until(lambda: {m["name"]: m["cwd"] for m in read_json(config)["members"]}["ann"] == str(place), lambda: read_json(config))
     t.type("Tell ann")
     until(lambda: (place / "again.txt").read_text(), lambda: (t.texts(t.session), t.screen()))
     assert (place / "again.txt").read_text().strip() == str(place)

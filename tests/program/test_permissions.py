@@ -72,6 +72,14 @@ def an_agent_is_held_by_its_own_limits_and_by_the_sessions_rules(lab):
     assert denied["step"] == "deny rule", denied
 
 
+def an_agent_of_a_project_without_trust_keeps_the_narrower_mode_of_the_users_own(lab):
+    put(lab.home, ".claude/settings.json", {"permissions": {"defaultMode": "acceptEdits"}})
+    put(lab.home, ".claude/agents/helper.md", "---\nname: helper\ndescription: plans\npermissionMode: plan\n---\nPlan.\n")
+    put(lab.work, ".claude/agents/helper.md", "---\nname: helper\ndescription: writes\n---\nWrite.\n")
+    assert ask(lab, "test", "Write(x)", "--agent", "helper", code=1)["mode"] == "plan"
+    assert ask(lab, "test", "Write(x)", "--agent", "helper", "--trust-project")["mode"] == "acceptEdits"
+
+
 def only_managed_settings_can_make_theirs_the_only_rules(lab):
     flag = put(lab.home, "flag.json", {"allowManagedPermissionRulesOnly": True,
                                            "permissions": {"deny": ["WebSearch"]}})
@@ -92,5 +100,6 @@ def a_rule_that_forbids_and_cannot_be_read_stops_agents_and_is_listed(lab):
 
 main(rules_of_all_layers_are_listed_with_file_and_line, the_object_form_of_a_rule_is_read, a_decision_names_rule_file_mode_and_step,
      a_denied_call_ends_with_1, allow_rules_of_a_project_need_trust,
-     an_agent_is_held_by_its_own_limits_and_by_the_sessions_rules, only_managed_settings_can_make_theirs_the_only_rules,
+     an_agent_is_held_by_its_own_limits_and_by_the_sessions_rules,
+     an_agent_of_a_project_without_trust_keeps_the_narrower_mode_of_the_users_own, only_managed_settings_can_make_theirs_the_only_rules,
      a_rule_that_forbids_and_cannot_be_read_stops_agents_and_is_listed)

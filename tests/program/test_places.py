@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Places of the settings, and what is known of models: a small server with a script stands for each place."""
+import base64
 import hashlib
 import json
 import os
@@ -84,6 +85,20 @@ def a_server_that_repeats_a_secret_does_not_get_it_printed(lab):
             assert secret[:12] not in done.out + done.err + kept, (env, status, done)
 
 
+def secrets_of_an_address_and_of_any_header_are_not_printed_either(lab):
+    """A gateway repeats the whole request: a parameter, the login of the address as it is sent, headers that are called otherwise."""
+    secrets = {name: "%s-s3cr3t/value" % name for name in ("query", "password", "login")}
+    for wire in ("messages", "chat", "gemini"):
+        mock = Mock(lambda n, r: (400, {}, json.dumps({"error": {"message": "%s %s %s" % (
+            r["path"].split("?")[-1][-60:], r["headers"].get("x-db-password"), r["headers"].get("authorization") if wire == "gemini" else "")}})))
+        own = {"wire": wire, "baseUrl": mock.url.replace("//", "//me:%s@" % secrets["login"].replace("/", "%2F")), "query": {"sig": secrets["query"], "v": "2024-10-21"},
+               "headers": {"X-Db-Password": secrets["password"]}}
+        done = lab.cadre("-p", "--debug", "--model", "work/m", "--settings", json.dumps({"providers": {"work": own}}), "hi")
+        kept = "".join(path.read_text(errors="replace") for path in below(lab.home) if path.is_file()) + done.out + done.err
+        hidden = [*secrets.values(), secrets["query"].replace("/", "%2F"), base64.b64encode(("me:" + secrets["login"]).encode()).decode()]
+        assert done.code == 1 and "v=2024-10-21" in done.out and not any(s[:12] in kept for s in hidden), (wire, done)
+
+
 def a_key_in_the_file_itself_is_used_and_said(lab):
     for key, said_so in (("sk-in-the-file", True), ("${K}", False)):
         mock = Mock(lambda n, r: said("yes"))
@@ -116,7 +131,15 @@ def a_place_that_is_wrong_is_named_with_its_member(lab):
             ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "keyEnv": "NOT_SET"}, "set NOT_SET (keyEnv of providers.work)"),
             ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "quirks": ["nope"]}, 'has no quirk "nope"'),
             ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "models": {"m": {"window": 1}}}, "models.m.window is not known"),
-            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "models": {"m": {"context": "1"}}}, "context is not a number"))
+            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "models": {"m": {"context": "1"}}}, "context is not a number"),
+            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "models": {"m": {"context": 3}}}, "models.m.context is less than 512"),
+            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "models": {"m": {"quirks": ["nope"]}}}, 'models.m.quirks: the wire chat has no quirk "nope"'),
+            ({"baseUrl": "http://127.0.0.1:9", "models": {"m": {"thinking": "yes"}}}, "models.m.thinking is 'yes' and must be one of adaptive|budget|none"),
+            ({"baseUrl": "http://127.0.0.1:9", "models": {"m": {"like": "clade-opus-5-5"}}}, "models.m.like is 'clade-opus-5-5', which is not a known model"),
+            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "server": "olama"}, "server is 'olama' and must be one of ollama|llamacpp"),
+            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "headers": {"X-Team": 5}}, "headers is not an object of texts"),
+            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "query": {"v": 5}}, "query is not an object of texts"),
+            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "aliases": {"fast": ["m"]}}, "aliases is not an object of texts"))
     for own, words in rows:
         done = place(lab, {"work": own})
         assert done.code == 2 and words in done.err, (own, done)
@@ -182,6 +205,32 @@ def an_override_is_sent_by_every_agent_and_priced_by_its_left_side(lab):
     assert mock.bodies()[0]["model"] == "our-deployment", mock.bodies()
     usage = result(done)["modelUsage"]
     assert list(usage) == ["claude-haiku-5-5"] and "unknownPrice" not in usage["claude-haiku-5-5"], usage
+
+
+def the_right_side_of_an_override_has_the_facts_of_its_left_side(lab):
+    arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc"
+    lab.env.update(**AWS_KEYS)
+    settings = json.dumps({"modelOverrides": {"claude-opus-5-5": arn}})
+    for name in (arn, "claude-opus-5-5"):
+        shown = json.loads(lab.cadre("models", "show", name, "--provider", "bedrock", "--settings", settings, "--json").out)
+        assert shown["sent"] == arn and shown["context"] == 1000000 and shown["priceSource"] == "built in", shown
+        assert shown["thinking"] == "adaptive", shown
+
+
+def a_provider_of_the_program_with_more_facts_keeps_its_key(lab):
+    mock = Mock(lambda n, r: said("yes"))
+    for name, header, key in (("openai", "authorization", "Bearer k1"), ("azure", "api-key", "k1")):
+        base, own = {"openai": "OPENAI", "azure": "AZURE_OPENAI"}[name], {"models": {"m1": {"context": 50000}}}
+        if name == "azure":
+            own["baseUrl"] = mock.url + "/v1"
+        lab.env.update({base + "_API_KEY": "k1", base + "_BASE_URL": mock.url + "/v1"})
+        done = lab.cadre("-p", "--model", name + "/m1", "--settings", json.dumps({"providers": {name: own}}), "hi")
+        sent = mock.seen[-1]["headers"].get(header) if mock.seen else None
+        # An address of its own is another server: the key of the variable is not for it.
+        assert done.out == "yes\n" and sent == (None if name == "azure" else key), (name, done, sent)
+    del lab.env["OPENAI_API_KEY"], lab.env["OPENAI_BASE_URL"]
+    done = lab.cadre("-p", "--model", "openai/m1", "--settings", '{"providers": {"openai": {"models": {}}}}', "hi")
+    assert done.code == 2 and "no API key: set OPENAI_API_KEY (for providers.openai)" in done.err, done
 
 
 # ---- prices
@@ -268,6 +317,8 @@ def variables_say_how_long_prompts_are_cached(lab):
     assert marks(ENABLE_PROMPT_CACHING_1H="1", FORCE_PROMPT_CACHING_5M="1") == usual
     assert marks(DISABLE_PROMPT_CACHING="1") == [] and marks(DISABLE_PROMPT_CACHING_OPUS="1") == []
     assert marks(DISABLE_PROMPT_CACHING_HAIKU="1") == usual and marks(DISABLE_PROMPT_CACHING="0") == usual
+    assert marks(DISABLE_PROMPT_CACHING="false") == usual == marks(DISABLE_PROMPT_CACHING="off", FORCE_PROMPT_CACHING_5M="1")
+    assert marks(ENABLE_PROMPT_CACHING_1H="1", FORCE_PROMPT_CACHING_5M="0") == ["1h"] * len(usual)
 
 
 def thinking_that_a_server_takes_out_is_told_once(lab):
@@ -317,6 +368,14 @@ def a_cost_that_the_server_reports_counts(lab):
     done = place(lab, {"work": {"wire": "chat", "baseUrl": mock.url}}, "--model", "m-unknown", "hi")
     (facts,) = result(done)["modelUsage"].values()
     assert result(done)["total_cost_usd"] == 0.0125 and facts["reportedCost"] and "unknownPrice" not in facts, facts
+    # xAI: 10^10 ticks are a dollar
+    counts = {"input_tokens": 12, "output_tokens": 291, "cost_in_usd_ticks": 1466250}
+    for wire, reply in (("chat", said("x", usage={"prompt_tokens": 12, "completion_tokens": 291, "cost_in_usd_ticks": 1466250})),
+                        ("responses", events(message_item(0, "x"), usage=counts))):
+        mock = Mock(lambda n, r, reply=reply: reply)
+        done = place(lab, {"work": {"wire": wire, "baseUrl": mock.url}}, "--model", "m-unknown", "hi")
+        (facts,) = result(done)["modelUsage"].values()
+        assert result(done)["total_cost_usd"] == 0.000146625 and facts["reportedCost"], (wire, facts)
 
 
 def agents_with_one_head_share_the_key_of_their_cache(lab):
@@ -497,6 +556,31 @@ def what_is_too_long_without_a_word_is_summed_up(lab):
         assert done.code == 0 and done.out == "done\n" and len(mock.seen) == 4, (name, done, len(mock.seen))
 
 
+def plain_text_behind_dense_text_is_not_a_cut_prompt(lab):
+    """The first count says 1.5 bytes per token, what is added then has 5."""
+    with open(os.path.join(lab.work, "big"), "w", encoding="utf-8") as f:
+        f.write("word " * 4000)
+
+    def reply(n, request):
+        if request["body"] is None:
+            return 404, {}, "{}"
+        size = len(json.dumps(request["body"]))
+        if "size" in state:
+            return said("done", usage={"prompt_tokens": state["tokens"] + (size - state["size"]) // 5, "completion_tokens": 1})
+        state.update(size=size, tokens=int(size / 1.5))
+        function = {"name": "Bash", "arguments": json.dumps({"command": "cat big"})}
+        return 200, SSE, chunks(delta(tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": function}]),
+                                delta("tool_calls", {"prompt_tokens": state["tokens"], "completion_tokens": 9}))
+
+    state = {}
+    mock = Mock(reply)
+    lab.env["OLLAMA_BASE_URL"] = mock.url + "/v1"
+    done = lab.cadre("-p", "--provider", "ollama", "--model", "m1", "--tools", "Bash", "--system-prompt", "Work.", "--allowed-tools", "Bash(cat big)",
+                     "--settings", json.dumps({"providers": {"ollama": {"models": {"m1": {"context": 60000}}}}}), "--", "x" * 12000)
+    asked = [r for r in mock.seen if "chat" in r["path"]]
+    assert done.code == 0 and done.out == "done\n" and len(asked) == 2 and "word " * 4000 in str(asked[1]["body"]), (done, len(asked))
+
+
 def a_prompt_that_cannot_be_shortened_says_why_in_one_line(lab):
     mock = Mock(lambda n, r: said("x", usage={"prompt_tokens": 100, "completion_tokens": 1}) if r["body"] else (404, {}, ""))
     lab.env["OLLAMA_BASE_URL"] = mock.url + "/v1"
@@ -505,6 +589,29 @@ def a_prompt_that_cannot_be_shortened_says_why_in_one_line(lab):
     assert len(done.out.strip().splitlines()) == 1 and not done.err.strip(), done
     done = lab.cadre("-p", "--allow-cut-prompt", "--provider", "ollama", "--model", "m1", "word " * 4000)
     assert done.code == 0 and done.out == "x\n", done
+
+
+def a_fork_whose_prompt_was_cut_is_compacted(lab):
+    """What it shares counts in the least that its first prompt can have had, although its parent has measured it."""
+    def reply(number, request):
+        messages = request["body"]["messages"] if request["body"] else []
+        if not messages:
+            return 404, {}, ""
+        if "Look at it" in str(messages[-1]):
+            return said("seen", usage={"prompt_tokens": 4000, "completion_tokens": 1})
+        if "replaced by a summary" in str(messages[-1]):
+            return said("words", usage={"prompt_tokens": 9000, "completion_tokens": 1})
+        if "tool" in [m["role"] for m in messages]:
+            return said("done", usage={"prompt_tokens": 9000, "completion_tokens": 1})
+        function = {"name": "Agent", "arguments": json.dumps({"description": "look", "prompt": "Look at it", "subagent_type": "fork"})}
+        return 200, SSE, chunks(delta(tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": function}]),
+                                delta("tool_calls", {"prompt_tokens": 8000, "completion_tokens": 9}))
+
+    mock = Mock(reply)
+    lab.env["OLLAMA_BASE_URL"] = mock.url + "/v1"
+    done = lab.cadre("-p", "--provider", "ollama", "--model", "m1", "--tools", "Agent", "--system-prompt", "Work.", "--", "word " * 8000)
+    summaries = [r for r in mock.seen if "replaced by a summary" in str(r["body"])]
+    assert done.code == 0 and done.out == "done\n" and summaries, (done, len(summaries))
 
 
 def the_settings_say_what_a_model_cannot_do(lab):
@@ -541,7 +648,7 @@ def reasoning_goes_back_in_the_member_that_the_settings_name(lab):
         settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url + "/v1", "models": {"*": {"reasoningField": field}}}}}
         done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/m1", "--allowed-tools", "Bash", "--", "hi")
         if field == "thoughts":
-            assert done.code == 2 and "models.*.reasoningField is neither" in done.err and not mock.seen, done
+            assert done.code == 2 and "models.*.reasoningField is 'thoughts'" in done.err and not mock.seen, done
             continue
         answer = next(m for m in mock.bodies()[1]["messages"] if m["role"] == "assistant")
         assert done.out == "x\n" and {k: v for k, v in answer.items() if k.startswith("reasoning")} == {field: "hm"}, (done, answer)
@@ -578,6 +685,44 @@ def a_small_window_is_told_once(lab):
         mock.seen.clear()
         done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/" + model, "--allowed-tools", "Bash", "--", "hi")
         assert done.out == "x\n" and done.err.count("m1 has a window of 12000 tokens") == count, done
+
+
+def another_content_type_at_bedrock_is_named(lab):
+    lab.env["CLAUDE_CODE_MAX_RETRIES"] = "0"
+    for kind in ("Text/Event-Stream; charset=utf-8", "application/json"):
+        mock = Mock(lambda n, r: (200, {"content-type": kind}, "nothing that is known"))
+        settings = {"providers": {"gov": {"wire": "invoke", "baseUrl": mock.url, "credential": "none"}}}
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "gov/m1", "hi")
+        assert done.code == 1 and "is not an event stream (content type %s): " % kind.split(";")[0] in done.out, (kind, done)
+
+
+def a_call_that_groq_cannot_read_fails_and_the_model_is_told(lab):
+    error = {"error": {"message": "Failed to call a function.", "type": "invalid_request_error", "code": "tool_use_failed",
+                       "failed_generation": '<function=Bash>{"command": "grep stream_options"</function>'}}
+    in_stream = 200, SSE, "data: %s\n\n" % json.dumps(error)
+    for refusal in ((400, {}, json.dumps(error)), in_stream):
+        mock = Mock(lambda n, r: refusal if n == 1 else said("done"))
+        settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url + "/v1"}}}
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/m1", "--allowed-tools", "Bash", "--", "hi")
+        assert done.code == 0 and done.out == "done\n" and len(mock.seen) == 2, (done, len(mock.seen))
+        call, told = mock.seen[1]["body"]["messages"][-2:]
+        assert call["tool_calls"][0]["function"]["name"] == "Bash" and "Failed to call a function." in str(call) and "<function=Bash>" in str(call), call
+        assert told["role"] == "tool" and told["tool_call_id"] == call["tool_calls"][0]["id"] and told["content"].startswith("Error: "), told
+
+
+def a_history_with_calls_to_claude_has_tools_at_litellm(lab):
+    """An empty list, where the run has none."""
+    for name, server, wanted in (("claude-x", "litellm", True), ("gpt-x", "litellm", False), ("claude-x", "vllm", False)):
+        mock = Mock(lambda n, r: (404, {}, "{}") if r["body"] is None else said("done") if "tools" not in r["body"] or not r["body"]["tools"] or
+                    r["body"]["messages"][-1]["role"] == "tool" else call("Bash", {"command": "true"}))
+        settings = {"providers": {"lab": {"wire": "chat", "server": server, "baseUrl": mock.url + "/v1"}}}
+        run = ["-p", "--output-format", "json", "--settings", json.dumps(settings), "--model", "lab/" + name]
+        first = lab.cadre(*run, "--allowed-tools", "Bash", "--", "hi")
+        lab.cadre(*run, "--tools", "", "--resume", result(first)["session_id"], "--", "again")
+        lab.cadre(*run, "--tools", "", "--", "new")
+        bodies = [r["body"] for r in mock.seen if "chat" in r["path"]]
+        assert len(bodies) == 4 and bodies[0]["tools"] and bodies[1]["tools"], (name, server, len(bodies))
+        assert bodies[2].get("tools") == ([] if wanted else None) and "tools" not in bodies[3], (name, server, bodies[2].get("tools"))
 
 
 if __name__ == "__main__":

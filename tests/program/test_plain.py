@@ -16,6 +16,19 @@ rule runs
   prompt contains "run it"
   turn 1
   call Bash {"command": "touch ran", "description": "r"}
+rule counts
+  prompt contains "count"
+  turn 1
+  call Bash {"command": "seq 1 200; seq 1 200 >&2; exit 3", "description": "c"}
+  call Bash {"command": "seq 1 200", "description": "c"}
+rule writes
+  prompt contains "write"
+  turn 1
+  call Write {"file_path": "a.txt", "content": "old words\n"}
+rule edits
+  prompt contains "write"
+  turn 2
+  call Edit {"file_path": "a.txt", "old_string": "old", "new_string": "new"}
 rule delegates
   agent main
   prompt contains "delegate"
@@ -39,6 +52,18 @@ rule late
   prompt contains "late"
   latency 17000
   text Late.
+rule table
+  prompt contains "table"
+  chunk 3
+  text <<END
+Two rows:
+| name | what |
+|---|---|
+| one | *a* b |
+| 日 | c |
+The end.
+| alone
+END
 rule says
   text I hear you.
 """
@@ -65,6 +90,23 @@ def labels_stand_before_what_is_said(lab):
             t.key("C-d")
             assert t.wait() == 0
             assert b"\x1b" not in t.raw, t.raw
+
+
+def a_table_is_read_as_sentences(lab):
+    with reader(lab, "--ax-screen-reader", TERM="xterm") as t:
+        t.expect("you: ")
+        t.type("table")
+        t.expect("agent: Two rows:\nname: one, what: a b.\nname: 日, what: c.\nThe end.\n| alone\ndone, ")
+        t.expect("you: ")
+        t.key("C-d")
+        assert t.wait() == 0
+    with reader(lab, "--plain", TERM="dumb") as t:
+        t.expect("> ")
+        t.type("table")
+        t.expect("Two rows:\n| name | what |\n|---|---|\n| one | *a* b |\n")
+        t.expect("> ")
+        t.key("C-d")
+        assert t.wait() == 0
 
 
 def the_setting_does_the_same(lab):
@@ -113,6 +155,35 @@ def a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time(lab):
         t.type("late")
         t.expect("still working, 1")
         t.expect("Late.")
+        t.expect("> ")
+        t.type("/mode wild")  # a line is one, however wide the window is
+        t.expect("unknown permission mode 'wild': expected default, acceptEdits, plan, dontAsk, auto or bypassPermissions")
+        t.type("/copy")
+        t.expect("the last answer is not copied: this terminal has no clipboard")
+        t.send(b"\x16")
+        t.expect("this terminal has no clipboard")
+        t.key("C-d")
+        assert t.wait() == 0
+        assert b"\x1b" not in t.raw, t.raw
+
+
+def output_and_differences_stand_below_their_call(lab):
+    """Folded, as in the view"""
+    with reader(lab, "--permission-mode=acceptEdits", "--allowedTools=Bash(seq *),Bash(exit *)", TERM="dumb") as t:
+        t.expect("> ")
+        t.type("count")
+        t.expect("* Bash seq 1 200")
+        t.expect("Exit code 3")
+        t.expect("    1\n    2\n")
+        t.expect("lines more\n")
+        t.expect("    200\n")
+        t.expect("    1\n    2\n    3\n    ... 192 lines more\n    196\n    197\n    198\n    199\n    200\n")
+        t.expect("I hear you.")
+        t.expect("> ")
+        t.type("write")
+        t.expect("* Edit a.txt")
+        t.expect("1 - old words")
+        t.expect("1 + new words")
         t.expect("> ")
         t.key("C-d")
         assert t.wait() == 0
@@ -208,6 +279,7 @@ def the_doctor_names_what_is_wrong(lab):
 
 
 if __name__ == "__main__":
-    main(labels_stand_before_what_is_said, the_setting_does_the_same, a_permission_is_a_numbered_list,
-         a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time, a_question_is_alone_while_it_waits, tab_completes_names_of_files_and_commands_or_lists_them,
+    main(labels_stand_before_what_is_said, a_table_is_read_as_sentences, the_setting_does_the_same, a_permission_is_a_numbered_list,
+         a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time, output_and_differences_stand_below_their_call,
+         a_question_is_alone_while_it_waits, tab_completes_names_of_files_and_commands_or_lists_them,
          keys_that_cannot_be_meant_are_findings, the_doctor_names_what_is_wrong, at_once=2)

@@ -250,6 +250,8 @@ def a_marketplace_in_a_directory_offers_plugins(lab):
     cache = os.path.join(lab.home, ".claude/plugins/cache/shop/tool")
     assert done == {"id": "tool@shop", "did": "installed", "enabled": True, "path": os.path.join(cache, "1.0.0")}, done
     assert init_frame(lab)["plugins"][0]["name"] == "tool"
+    elsewhere = lab.cadre("plugin", "marketplace", "list", "--json", env={"CLAUDE_CODE_PLUGIN_CACHE_DIR": os.path.join(lab.folder, "elsewhere")})
+    assert json.loads(elsewhere.out) == [], elsewhere
     assert ask(lab, "plugin", "disable", "tool", "--scope", "project")["enabled"] is True  # a project cannot switch off a guard
     assert lab.cadre("trust").code == 0
     assert states(lab) == {"tool@shop": "disabled"} and init_frame(lab)["plugins"] == []

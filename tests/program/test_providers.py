@@ -57,7 +57,9 @@ def a_model_that_chat_refuses_is_reached_by_the_responses_api(lab):
     pathlib.Path(lab.work, "a.txt").write_text("apple\n")
     for status, text in ((400, "Function tools with reasoning_effort are not supported for m1 in /v1/chat/completions. To use "
                                "function tools, use /v1/responses or set reasoning_effort to 'none'."),
-                         (404, "This model is only supported in v1/responses and not in v1/chat/completions.")):
+                         (404, "This model is only supported in v1/responses and not in v1/chat/completions."),
+                         (400, "The chatCompletion operation does not work with the specified model, m1. Please choose different "
+                               "model and try again.")):
         def reply(n, request):
             if request["path"] == "/v1/chat/completions":
                 return status, {}, json.dumps({"error": {"message": text, "type": "invalid_request_error"}})
@@ -78,6 +80,8 @@ def what_the_responses_api_refuses_is_left_out(lab):
     refusals = (("Unsupported parameter: 'reasoning.summary' is not supported with this model.", lambda b: "summary" not in b["reasoning"]),
                 ("Your organization must be verified to generate reasoning summaries.", lambda b: "summary" not in b["reasoning"]),
                 ("Encrypted content is not supported with this model.", lambda b: "include" not in b and "reasoning" not in b),
+                ("Unsupported parameter: 'include' is not supported with this model.", lambda b: "include" not in b),
+                ("Invalid value: 'reasoning.encrypted_content'. Supported values are: 'file_search_call.results'.", lambda b: "include" not in b),
                 ("Unsupported parameter: 'prompt_cache_key'", lambda b: "prompt_cache_key" not in b),
                 ("Unsupported parameter: 'max_output_tokens' is not supported", lambda b: "max_output_tokens" not in b),
                 ("Unsupported parameter: 'parallel_tool_calls'", lambda b: "parallel_tool_calls" not in b))
@@ -89,6 +93,65 @@ def what_the_responses_api_refuses_is_left_out(lab):
 
         mock, done = responses(lab, reply)
         assert result(done)["result"] == "fine" and len(mock.seen) == 2, (text, done)
+
+
+def an_effort_that_a_model_does_not_have_becomes_the_next_lower_one(lab):
+    levels = ("low", "medium", "high", "xhigh")
+    for asked, has, words in (
+            ("max", levels[:3], "Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model. Supported values are: 'none', 'low', 'medium', and 'high'."),
+            ("xhigh", levels[:3], "Unsupported value: 'xhigh' is not supported with the 'm1' model. Supported values are: 'low', 'medium', and 'high'. (reasoning.effort)"),
+            ("max", levels[:2], "Invalid value: 'xhigh'. Supported values for effort are: 'none', 'low' and 'medium'."),
+            ("high", levels[:1], "`effort` must be one of `none` or `low`"),
+            ("low", (None, "high"), "Unsupported value: 'low' is not supported. Supported values are: 'high'. (reasoning.effort)"),
+            ("high", (None,), "Model m1 does not support parameter reasoningEffort.")):
+        def reply(n, request):
+            if request["body"].get("reasoning", {}).get("effort") not in has:
+                return 400, {}, json.dumps({"error": {"message": words, "type": "invalid_request_error"}})
+            return events(message_item(0, "fine"))
+
+        mock, done = responses(lab, reply, "--effort", asked, "hi")
+        assert result(done)["result"] == "fine" and len(mock.seen) == 2, (words, done)
+        expected = None if None in has else has[-1]
+        assert mock.bodies()[1]["reasoning"].get("effort") == expected, (words, mock.bodies()[1]["reasoning"])
+
+
+def a_model_that_takes_no_images_gets_a_line_in_their_place(lab):
+    pathlib.Path(lab.work, "p.png").write_bytes(picture())
+    refusals = ("messages[3]: unknown variant `image_url`, expected `text` at line 1 column 5",
+                "No endpoints found that support image input", "Image inputs are not supported by this model.",
+                "Image content is not supported for this model", "Image input is not enabled for this model",
+                "At most 0 image(s) may be provided in one prompt.", "Model does not support images. Please use a model that does.",
+                "this model is missing data required for image input", "Content type 'image_url' not supported", "m1 is not a vision model",
+                "'messages.3' : for 'role:user' the following must be satisfied[('messages.3.content' : value must be a string)]",
+                "This model does not support vision", "The model is not a VLM (Vision Language Model). Please use text-only prompts.",
+                "messages.content.type \u53c2\u6570\u975e\u6cd5\uff0c\u53d6\u503c\u8303\u56f4 ['text']",
+                "messages.content.type is invalid, allowed values: ['text']", "This model does not support multimodal inputs.",
+                "Invalid value for content part: image_url",
+                "Failed to deserialize the JSON body into the target type: messages[0].content: invalid type: sequence, expected a string at line 5")
+    for words in refusals:
+        def reply(n, request):
+            if n == 1:
+                return call("Read", {"file_path": "p.png"})
+            if any(isinstance(m.get("content"), list) for m in request["body"]["messages"]):  # some take a text only
+                return 404 if "endpoints" in words else 400, {}, json.dumps({"error": {"message": words}})
+            return said("fine")
+
+        mock, done = chat(lab, reply)
+        assert result(done)["result"] == "fine" and len(mock.seen) == 3, (words, done)
+        assert "this server takes none" in json.dumps(mock.bodies()[2]["messages"]), (words, mock.bodies()[2])
+
+
+def a_model_without_tools_is_named_at_once(lab):
+    for status, words in ((400, "Function calling is not enabled for this model"), (405, "deepinfra error: Tool calling is not supported for model: m1"),
+                          (400, "Tool use has not been enabled, because it is unsupported by m1."), (400, "m1 is not supported for JSON mode/function calling"),
+                          (400, "`tools` is not supported with this model"), (400, "m1 does not support Function Calling"),
+                          (400, "`tool calling` is not supported with this model")):
+        mock, done = chat(lab, lambda n, request, status=status, words=words: (status, {}, json.dumps({"error": {"message": words}})))
+        assert "the model m1 cannot call tools at this server" in result(done)["result"] and len(mock.seen) == 1, (words, done)
+    lab.env.update(GEMINI_API_KEY="k", GEMINI_BASE_URL=Mock(lambda n, r: (400, {}, json.dumps(
+        {"error": {"code": 400, "message": "Function calling is not enabled for models/gemma-3-27b-it", "status": "INVALID_ARGUMENT"}}))).url)
+    done = lab.cadre("-p", "--model", "gemini/gemma-3-27b-it", "hi")
+    assert "the model gemma-3-27b-it cannot call tools at this server" in done.out, done
 
 
 def reasoning_that_the_server_cannot_read_is_left_out(lab):
@@ -124,6 +187,29 @@ def reasoning_that_is_encrypted_only_at_the_end_comes_back(lab):
     assert [i.get("encrypted_content") for i in mock.bodies()[1]["input"] if i.get("type") == "reasoning"] == ["late"], mock.bodies()[1]
 
 
+def a_phase_that_comes_behind_its_text_goes_back_with_it(lab):
+    """In the next turn, and after a resume."""
+    pathlib.Path(lab.work, "a.txt").write_text("apple\n")
+
+    def text(index, words, phase):
+        return ({"type": "response.output_text.delta", "output_index": index, "delta": words},
+                {**message_item(index, words), "item": {**message_item(index, words)["item"], "phase": phase}})
+
+    def reply(n, request):
+        if n == 1:
+            return events(reasoning(0, "sealed"), *text(1, "I look.", "commentary"), function_call(2, file_path="a.txt"))
+        return events(*text(0, "fine", "final_answer"))
+
+    mock, done = responses(lab, reply)
+    session = result(done)["session_id"]
+    settings = {"providers": {"lab": {"wire": "responses", "baseUrl": mock.url + "/v1"}}}
+    done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/m1", "--resume", session, "again")
+    assert done.out == "fine\n", done
+    for body, expected in zip(mock.bodies()[1:], ((("I look.", "commentary"),), (("I look.", "commentary"), ("fine", "final_answer")))):
+        said_back = tuple((i["content"][0]["text"], i.get("phase")) for i in body["input"] if i.get("role") == "assistant")
+        assert said_back == expected, body["input"]
+
+
 def a_response_without_its_end_is_never_an_answer(lab):
     whole = events(message_item(0, "whole"))
     torn = (events(message_item(0, "torn"), end=None),                         # no completed
@@ -150,6 +236,17 @@ def an_output_limit_is_read_from_the_refusal(lab):
         mock, done = chat(lab, reply)
         body = mock.bodies()[-1]
         assert result(done)["result"] == "fits" and body.get("max_tokens", body.get("max_completion_tokens")) == limit, done
+
+
+def a_version_of_azure_that_does_not_know_the_name_of_the_limit_gets_the_other(lab):
+    def reply(n, request):
+        known = "max_completion_tokens" not in request["body"]
+        return said("x") if known else (400, {}, '{"error":{"message":"Unrecognized request argument supplied: max_completion_tokens"}}')
+
+    mock = Mock(reply)
+    lab.env.update(AZURE_OPENAI_API_KEY="k", AZURE_OPENAI_BASE_URL=mock.url + "/.openai.azure.com/openai/v1?api-version=2024-02-01")
+    done = lab.cadre("-p", "--provider", "azure", "--model", "d1", "hi")
+    assert done.out == "x\n" and ["max_tokens" in b for b in mock.bodies()] == [False, True], (done, mock.bodies())
 
 
 def what_one_model_refuses_another_still_gets(lab):
@@ -207,6 +304,43 @@ def mistral_gets_short_ids_and_no_user_behind_a_tool(lab):
     assert [m["role"] for m in messages[-3:]] == ["tool", "assistant", "user"], messages
 
 
+def a_model_that_misses_its_thinking_before_a_call_of_another_one_does_not_think(lab):
+    """The Messages API of DeepSeek and Kimi: they think by default, and what another model thought is not theirs."""
+    pathlib.Path(lab.work, "a.txt").write_text("apple\n")
+    lab.model("rule\n  turn 1\n  call Read {\"file_path\": \"a.txt\"}\nrule\n  text An apple.")
+    first = lab.cadre("-p", "--output-format", "json", "read it")
+    for words in ("The `content[].thinking` in the thinking mode must be passed back to the API.",
+                  "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"):
+        def reply(n, request):
+            calls = any(b["type"] == "tool_use" for m in request["body"]["messages"] for b in m["content"])
+            off = request["body"].get("thinking") == {"type": "disabled"}
+            return message("fine") if off or not calls else (400, {}, json.dumps({"error": {"message": words, "type": "invalid_request_error"}}))
+
+        for model in ("deepseek-chat", "claude-opus-4-5"):  # the second one is asked to think
+            mock = Mock(reply)
+            own = json.dumps({"providers": {"lab": {"wire": "messages", "baseUrl": mock.url}}})
+            done = lab.cadre("-p", "--output-format", "json", "--settings", own, "--model", "lab/" + model, "--resume",
+                             result(first)["session_id"], "--fork-session", "and you?")
+            assert result(done)["result"] == "fine" and len(mock.seen) == 2, (words, model, done, mock.bodies())
+            assert mock.seen[1]["raw"].count(b'"thinking":{') == 1, mock.seen[1]["raw"][:300]
+
+
+def a_template_that_wants_roles_to_alternate_gets_an_answer_between(lab):
+    """Models of Mistral in llama.cpp: its template counts users and plain answers, not calls and results."""
+    def reply(n, request):
+        turns = [m["role"] for m in request["body"]["messages"] if m["role"] in ("user", "assistant") and not m.get("tool_calls")]
+        if any(a == b for a, b in zip(turns, turns[1:])):
+            return 500, {}, json.dumps({"error": {"code": 500, "type": "server_error", "message":
+                "\n------------\nWhile executing CallExpression at line 189, column 32 in source:\n...== 0) %}\n^\nError: Jinja Exception: After "
+                "the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results."}})
+        return call("Read", {"file_path": os.path.join(lab.work, "p.png")}) if n == 1 else said("seen")
+
+    pathlib.Path(lab.work, "p.png").write_bytes(picture())
+    mock, done = chat(lab, reply)
+    assert result(done)["result"] == "seen", (done, mock.bodies())
+    assert [m["role"] for m in mock.bodies()[-1]["messages"][-3:]] == ["tool", "assistant", "user"] and len(mock.seen) == 3, mock.bodies()
+
+
 def reasoning_goes_back_to_a_server_that_wants_it(lab):
     """As DeepSeek: every answer of a tool loop has its reasoning_content, an empty one if there was none."""
     def reply(n, request):
@@ -251,6 +385,40 @@ def reasoning_of_chat_goes_back_to_its_place_and_model_only(lab):
     for model, mock, expected in (("vllm/m2", home, (None, None)), ("other/m1", other, (None, "")), ("vllm/m1", home, ("hm", None))):
         done = lab.cadre("-p", "--resume", first["session_id"], "--model", model, "--settings", settings, "more")
         assert done.code == 0 and reasoning_in(mock)[0] == expected, (model, done, reasoning_in(mock))
+
+
+def reasoning_that_a_server_does_not_take_is_left_out(lab):
+    """Where the settings or the catalog say that it goes back: a gateway may refuse it."""
+    pathlib.Path(lab.work, "a.txt").write_text("apple\n")
+    refused = "messages.2.assistant.%s: property '%s' is unsupported"
+    for field, words in (("reasoning_content", refused % (("messages.2.assistant.reasoning_content",) * 2)), ("reasoning", refused % ("reasoning", "reasoning")),
+                         ("reasoning_content", "Please remove the reasoning_content from your message"),
+                         ("reasoning", {"detail": [{"type": "extra_forbidden", "loc": ["body", "messages", 1, "assistant", "reasoning"],
+                                                    "msg": "Extra inputs are not permitted", "input": "The context window is full."}]})):
+        def reply(n, request):
+            if any(field in m for m in request["body"]["messages"]):
+                return 422, {}, json.dumps({"object": "error", "message": words, "type": "invalid_request_error"})
+            if n == 1:
+                function = {"name": "Read", "arguments": json.dumps({"file_path": "a.txt"})}
+                return 200, SSE, chunks(delta(reasoning_content="hm"), delta(tool_calls=[{"index": 0, "id": "call_1", "function": function}]), delta("tool_calls"))
+            return said("fine")
+
+        mock = Mock(reply)
+        settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url + "/v1", "models": {"m1": {"reasoningField": field}}}}}
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/m1", "hi")
+        assert done.out == "fine\n" and len(mock.seen) == 3, (field, words, done, len(mock.seen))
+
+
+def what_a_refusal_repeats_of_the_request_is_not_its_reason(lab):
+    """One request, one line: no summary, no other limit, no other class."""
+    text = "The context window is full; max_tokens is at most 300; insufficient_quota; model_not_found; image_url not supported"
+    for wire, path in (("chat", "/v1"), ("messages", ""), ("responses", "/v1"), ("gemini", "")):
+        mock = Mock(lambda n, r: (400, {}, json.dumps({"error": {"message": {"detail": [
+            {"type": "extra_forbidden", "loc": ["body", "x"], "msg": "Extra inputs are not permitted", "input": text}]}, "type": "invalid_request_error"}})))
+        settings = {"providers": {"lab": {"wire": wire, "baseUrl": mock.url + path}}}
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/m1", "--output-format", "json", text)
+        assert done.code == 1 and len(mock.seen) == 1 and result(done)["terminal_reason"] == "api_error", (wire, done, len(mock.seen))
+        assert '"msg": "Extra inputs are not permitted", "input": null' in result(done)["result"], (wire, done)
 
 
 def a_limit_of_one_model_holds_no_other_model_of_the_gateway(lab):
@@ -321,7 +489,7 @@ def a_query_of_the_base_address_stays_a_query(lab):
 
 def schemas_have_only_words_that_every_server_takes(lab):
     mock, done = chat(lab, lambda n, r: said("x"))
-    banned = {"$schema", "format", "minLength", "maxLength", "exclusiveMinimum", "minimum", "maximum", "minItems",
+    banned = {"$schema", "not", "if", "patternProperties", "examples", "x-order", "format", "minLength", "maxLength", "exclusiveMinimum", "minimum", "maximum", "minItems",
               "maxItems", "default", "const", "propertyNames"}
 
     def walk(schema, path):
@@ -357,18 +525,35 @@ def the_time_that_a_server_names_is_waited(lab):
     quota = json.dumps([{"error": {"code": 429, "message": "slow", "status": "RESOURCE_EXHAUSTED", "details": [
         {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "2s"}]}}])
     for headers, body in (({"retry-after-ms": "2100"}, "{}"), ({}, quota),
-                          ({}, json.dumps({"error": {"message": "Please try again in 2.054s."}}))):
+                          ({}, json.dumps({"error": {"message": "Please try again in 2.054s."}})),
+                          ({}, json.dumps({"error": {"message": "Please wait 2 seconds before retrying."}})),
+                          ({}, json.dumps({"error": {"message": "slow", "metadata": {"retry_after_seconds": 2}}})),
+                          ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "2.1s"}, "{}")):
         mock = Mock(lambda n, r: (429, headers, body) if n == 1 else said("x"))
         lab.env["OPENAI_BASE_URL"] = mock.url
         done = lab.stream("--provider", "openai", "--model", "m1", "hi").wait()
         retries = [f for f in done.frames() if f.get("subtype") == "api_retry"]
         assert len(retries) == 1 and 2000 <= retries[0]["retry_delay_ms"] <= 2400, (headers, body, retries)
+    # OpenRouter, GitHub: a moment, not a duration; on an answer that came it holds nothing
+    for unit in (1000, 1):
+        at = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int((time.time() + 3600) * unit))}
+        mock = Mock(lambda n, r, at=at: (200, {**SSE, **at}, said("x")[2]) if n == 1 else (429, at, "{}"))
+        lab.env["OPENAI_BASE_URL"] = mock.url
+        done = lab.cadre("-p", "--provider", "openai", "--model", "m1", "hi")
+        late = lab.cadre("-p", "--provider", "openai", "--model", "m1", "hi")
+        assert done.out == "x\n" and len(mock.seen) == 2 and "the server may be asked again in 60 min" in late.out, (unit, done, late, len(mock.seen))
 
 
-def an_empty_account_is_not_asked_again(lab):
-    body = json.dumps({"error": {"message": "You exceeded your current quota", "type": "insufficient_quota"}})
-    mock, done = chat(lab, lambda n, r: (429, {"retry-after": "1"}, body))
-    assert len(mock.seen) == 1 and done.code == 1, (len(mock.seen), done)
+def what_no_retry_helps_is_asked_once(lab):
+    for status, text in ((429, "You exceeded your current quota, type insufficient_quota"), (500, "insufficient balance (1008)"),
+                         (500, "model requires more system memory (7.5 GiB) than is available (5.2 GiB)"),
+                         (500, "unable to load model: /models/blobs/sha256-x"),
+                         (500, "------------\nError: Jinja Exception: System message must be at the beginning.")):
+        mock, done = chat(lab, lambda n, r, status=status, text=text: (status, {"retry-after": "1"}, json.dumps({"error": {"message": text}})))
+        assert len(mock.seen) == 1 and done.code == 1, (text, len(mock.seen), done)
+    # What the model wrote was no call: it may write another one, but not for half an hour.
+    mock, done = chat(lab, lambda n, r: (500, {}, json.dumps({"error": {"message": "error parsing tool call: raw='{', err=unexpected end"}})))
+    assert len(mock.seen) == 3 and done.code == 1, (len(mock.seen), done)
 
 
 def a_gateway_has_names_of_its_own(lab):

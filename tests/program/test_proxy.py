@@ -58,6 +58,17 @@ def no_proxy_leaves_a_host_out(lab):
     assert proxy.asked == [], proxy.asked
 
 
+def the_proxy_that_is_named_is_the_one_in_use(lab):
+    """HTTP_PROXY in capitals is not: a CGI request could set it. https:// has a variable of its own."""
+    nobody = "http://127.0.0.1:9"
+    for base, env, named in (("http://model.invalid", {"http_proxy": nobody}, "http_proxy"), ("http://model.invalid", {"HTTP_PROXY": nobody}, None),
+                             ("http://model.invalid", {"https_proxy": nobody}, None), ("https://model.invalid", {"http_proxy": nobody}, None),
+                             ("https://model.invalid", {"HTTPS_PROXY": nobody}, "HTTPS_PROXY"), ("https://model.invalid", {"ALL_PROXY": nobody}, "ALL_PROXY")):
+        for args in (("-p", "hi"), ("models", "test", "--json")):
+            done = lab.cadre(*args, env={"ANTHROPIC_BASE_URL": base, "CLAUDE_CODE_MAX_RETRIES": "0", "ANTHROPIC_API_KEY": "k", **env})
+            assert done.code == 1 and ("proxy of %s" % named in done.out if named else "proxy" not in done.out), (args, base, env, done)
+
+
 def all_headers_of_the_environment_are_sent(lab):
     lab.model("rule\n  text through\n")
     proxy = start_proxy(lab.env["ANTHROPIC_BASE_URL"])
@@ -73,4 +84,4 @@ def all_headers_of_the_environment_are_sent(lab):
 
 
 if __name__ == "__main__":
-    main(a_request_goes_through_the_proxy_of_the_environment, no_proxy_leaves_a_host_out, all_headers_of_the_environment_are_sent)
+    main(a_request_goes_through_the_proxy_of_the_environment, no_proxy_leaves_a_host_out, the_proxy_that_is_named_is_the_one_in_use, all_headers_of_the_environment_are_sent)

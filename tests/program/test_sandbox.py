@@ -15,7 +15,9 @@ import struct
 import subprocess
 import threading
 
-from lab import CADRE, Skip, below, main, until
+import pexpect
+
+from lab import CADRE, DEADLINE_S, Skip, below, main, until
 from twenty import call
 
 CLONE_NEWUSER = 0x10000000
@@ -307,6 +309,10 @@ def a_command_leaves_only_by_the_list_or_after_a_question(lab):
     texts, _ = run(lab, "touch ~/listed", "touch ~/mixed; echo x", "touch $(echo ~/sub)", options=("--allowedTools", "Bash"), settings=listed)
     assert os.path.exists(lab.home + "/listed") and "excludedCommands" in texts[0], texts
     assert not os.path.exists(lab.home + "/mixed") and not os.path.exists(lab.home + "/sub"), texts
+    # A variable names what runs beside the program of the entry, or in its place: DOCKER_CONFIG, GIT_SSH_COMMAND
+    texts, _ = run(lab, "HELPER=./x touch ~/variable", "touch ~/joined 2>&1", "touch ~/written >f", options=("--permission-mode", "bypassPermissions"), settings=listed,
+                   env={"IS_SANDBOX": "1"})
+    assert not os.path.exists(lab.home + "/variable") and os.path.exists(lab.home + "/joined") and not os.path.exists(lab.home + "/written"), texts
 
 
 def rules_and_plan_mode_hold_though_the_sandbox_lets_pass(lab):
@@ -824,12 +830,38 @@ def an_untrusted_project_narrows_and_a_trusted_one_widens(lab):                 
     assert not os.path.exists(lab.work + "/asked") and "denied" in text, text
 
 
+TERMINAL = """import os, signal
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+signal.signal(signal.SIGTTIN, signal.SIG_IGN)
+try:
+    tty = os.open("/dev/tty", os.O_RDWR)
+    os.write(tty, b"AC" + b"TED")
+    os.tcsetpgrp(tty, os.getpgrp())
+    print("took the keys of", os.ttyname(tty))
+except OSError as why:
+    print("no " + "terminal:", why)
+"""
+
+
+def what_passes_without_a_question_has_no_terminal(lab):
+    """The session is on one: a program could write escapes there, and become the one that the keys go to."""
+    command = "python3 -c '%s'" % TERMINAL
+    for settings, options in (({}, ()), ({}, ("--permission-mode", "plan")), ({"sandbox": {"enabled": True}}, ("--allowedTools=Bash",))):
+        write(lab.home + "/.claude/settings.json", json.dumps(settings))
+        lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % call("Bash", command=command))
+        t = pexpect.spawn(CADRE, ["-p", "--output-format", "stream-json", "--verbose", *options, "--", "hi"], cwd=lab.work, env=lab.env, encoding="utf-8",
+                          timeout=DEADLINE_S)
+        said = t.read()
+        t.close()
+        assert t.exitstatus == 0 and "ACTED" not in said and "no terminal:" in said, (options, said)
+
+
 if __name__ == "__main__":
     main(no_confined_command_reaches_the_sockets_of_sessions, what_is_refused_is_named_with_its_path, what_is_refused_is_an_event_for_clients_too, programs_of_the_desktop_and_daemons_are_out_of_reach, nothing_but_the_settings_switches_it_off,
          a_child_of_a_narrower_agent_reaches_no_more_than_it, an_untrusted_project_narrows_and_a_trusted_one_widens,
          a_server_is_tried_as_a_session_would_run_it, a_server_gets_what_its_entry_asks_for_if_it_is_the_users_or_was_approved, a_reduced_sandbox_is_taken_where_the_settings_say_so, a_proc_that_cannot_be_mounted_needs_the_weaker_setting,
          a_session_in_a_place_that_is_too_wide_says_which_key_helps,
-         what_seemed_to_read_changes_nothing_reaches_nobody_and_sees_no_secret,
+         what_seemed_to_read_changes_nothing_reaches_nobody_and_sees_no_secret, what_passes_without_a_question_has_no_terminal,
          what_seemed_to_read_sees_the_working_directory_and_git,
          what_seemed_to_edit_stays_in_the_working_directory_and_off_protected_files,
          commands_of_every_day_pass_and_are_not_hindered,

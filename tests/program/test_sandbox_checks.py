@@ -3,6 +3,7 @@
 """The checks of the sandbox's specification, by their numbers: each row is an act and what must come of it. They run through
 `cadre sandbox run`, which holds a program as a session holds a command, as root and as an ordinary user."""
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -80,6 +81,7 @@ ROWS = [
     ("25", "a wildcard that hides", "cat deep/.env && echo DID", ["ermission denied"], ["HIDDENVALUE", "DID"], {"filesystem": {"denyRead": ["{work}/**/.env"]}}, []),
     ("26", "a hidden file", "cat deep/.env && echo DID; chmod 644 deep/.env && echo DID; echo x >deep/.env && echo DID", ["ermission denied", "Read-only"],
      ["HIDDENVALUE", "DID"], {"filesystem": {"denyRead": ["{work}/deep/.env"]}}, []),
+    ("26", "a hidden file that git tracks", "git status --porcelain; echo done", [" M deep/.env", "done"], ["T deep/.env", "HIDDENVALUE"], {"filesystem": {"denyRead": ["{work}/deep/.env"]}}, []),
     ("28", "variables that are denied", "env; cat /proc/*/environ | tr '\\0' '\\n'", ["HOME="], ["HIDDENVALUE"],
      {"credentials": {"envVars": [{"name": "MY_TOKEN", "mode": "deny"}]}}, []),
     ("29", "what credentials name, with an allowRead of the project", "cat {home}/token && echo DID; cat {home}/open", ["ermission denied", "fine"], ["DID", "TOPSECRET"],
@@ -113,6 +115,7 @@ ROWS = [
     ("42", "userfaultfd", CALL.format(323), ["not permitted"], ["DID"], {}, []),
     ("43", "what root could do", "echo x >/proc/sys/kernel/core_pattern && echo DID; echo h >/proc/sysrq-trigger && echo DID; mknod dev b 8 0 && echo DID; "
      "mount -o remount,rw / && echo DID; mount -t tmpfs none . && echo DID; true", [], ["DID"], {}, []),
+    ("43", "a file of another user in a working directory, as root", "echo more >>other && cat other", ["seen\nmore\n"], [], {}, []),
     ("44", "no core for a handler", PY % "import resource; print(resource.getrlimit(resource.RLIMIT_CORE))", ["(1, 1)"], [], {}, []),
     ("45", "set-user-ID programs", "grep NoNewPrivs /proc/self/status; grep CapEff /proc/self/status", ["NoNewPrivs:\t1"], ["1ffffffffff"], {}, []),
     # ---- sockets
@@ -142,7 +145,7 @@ try:
     s = socket.socket(socket.AF_UNIX)
     if sys.argv[1] == "--bind":
         s.bind(path); s.listen(1); print("bound", flush=True)
-        s.accept()[0].sendall(b"hello")
+        other = s.accept()[0]; other.sendall(b"hello"); other.recv(1)  # lives until it was seen who it is
     elif sys.argv[1] == "--swap":  # a name that was ours leads to theirs
         import os
         s.bind(sys.argv[2]); s.listen(1); os.unlink(sys.argv[2]); os.rename(path, sys.argv[2])
@@ -188,6 +191,13 @@ def tree(lab, row):
     put(lab.work + "/deep/.env", "HIDDENVALUE\n")
     put(lab.work + "/there/.mcp.json", "{}\n")
     os.symlink(lab.home + "/.ssh", lab.work + "/d")
+    if row[0] == "26":
+        for args in (("add", "-f", "deep/.env"), ("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "first")):
+            subprocess.run(["git", "-C", lab.work, *args], check=True, env=git)
+    if row[0] == "43":
+        put(lab.work + "/other", "seen\n", 0o600)
+        if os.geteuid() == 0:
+            os.chown(lab.work + "/other", 4321, 4321)
     if row[0] == "12":
         os.makedirs(lab.work + "/elsewhere")
         os.symlink("elsewhere", lab.work + "/.claude")
@@ -441,9 +451,14 @@ def lookups_and_literals_of_both_families_end_here(lab):
         assert "[2001:db8::5]: not among" in out and "localhost: not among" in out, out
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
+def free_ports(count):
+    """Different ones, below those that the kernel gives to connections meanwhile."""
+    with contextlib.ExitStack() as stack:
+        held = []
+        while len(held) < count:
+            with contextlib.suppress(OSError):
+                held.append(stack.enter_context(socket.create_server(("127.0.0.1", random.randrange(20000, 32768)))))
+        return [s.getsockname()[1] for s in held]
 
 
 def git_reaches_a_listed_host_over_ssh_and_no_other(lab):                                                               # 57
@@ -451,7 +466,7 @@ def git_reaches_a_listed_host_over_ssh_and_no_other(lab):                       
     if os.geteuid() != 0 or not shutil.which("dropbear", path="/usr/sbin:" + lab.env["PATH"]):
         raise Skip("dropbear is not there, or only root may change its view of files")
     tree(lab, ("57",))
-    key, far, port = lab.work + "/key", lab.folder + "/far.git", free_port()
+    key, far, port = lab.work + "/key", lab.folder + "/far.git", *free_ports(1)
     git = {**lab.env, "HOME": lab.folder}
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     subprocess.run(["ssh-keygen", "-q", "-t", "ecdsa", "-m", "PEM", "-N", "", "-f", lab.folder + "/host"], check=True)
@@ -640,12 +655,31 @@ def the_walls_hold_under_every_condition(lab):
         assert "\n".join(rows) in text, "docs/sandbox.md should have:\n" + "\n".join(rows)
 
 
+def what_run_refuses_is_said_with_the_next_step(lab):
+    tree(lab, ("56",))
+    out = run_inside(lab, "curl -s http://evil.test/; true")
+    assert "blocked: network evil.test:80" in out and "--host NAME" in out and "dangerouslyDisableSandbox" not in out, out
+    out = run_inside(lab, "true", options=("--write", lab.folder + "/nowhere"))
+    assert "nowhere: it does not exist; make it first" in out, out
+    done = subprocess.run([CADRE, "sandbox", "run", "--", "true"], env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert done.returncode and "your home is in it" in done.stderr and "sandbox.filesystem.allowWrite" in done.stderr, done
+
+
 def a_wall_that_is_missing_is_found(lab):                                                                                # 87
     for wall in ("protected", "hidden", "seccomp", "landlock"):
         done = subprocess.run([CADRE, "sandbox", "test", "--json"], env={**lab.env, "TMPDIR": "/tmp", "CADRE_TEST_WITHOUT_WALL": wall}, cwd=lab.work,
                               stdout=subprocess.PIPE, text=True)
         seen = [a["what"] for a in json.loads(done.stdout)["attacks"] if "OPEN" in a.values()]
         assert done.returncode == 1 and seen, (wall, done.stdout)
+
+
+def signals_are_kept_back_where_landlock_cannot(lab):
+    """As before Linux 6.12. A command that reads gets a cell; where there is none, the filter has no signals."""
+    for options in ((), ("--without=namespaces",)):
+        done = subprocess.run([CADRE, "sandbox", "test", "--json", *options], env={**lab.env, "TMPDIR": "/tmp", "CADRE_TEST_WITHOUT_WALL": "scopes"}, cwd=lab.work,
+                              stdout=subprocess.PIPE, text=True)
+        reads = {a["what"]: a["reads"] for a in json.loads(done.stdout)["attacks"]}
+        assert done.returncode == 0 and reads["signal a process outside"] == "held", (options, done.stdout)
 
 
 def each_subcommand_answers_in_json_and_has_help(lab):
@@ -779,7 +813,7 @@ SERVE = PY % ("import socket, sys\ns = socket.create_server((\"127.0.0.1\", {0})
 
 def ports_of_the_inside_appear_outside_if_the_settings_say_so(lab):
     """allowLocalBinding: more connections than there are sockets of the inside, one after the other; a port goes with its program."""
-    port = free_port()
+    port, = free_ports(1)
     taken = socket.create_server(("127.0.0.1", 0))
     for user in (None, OTHER) if os.geteuid() == 0 else (None,):
         for opened in (False, True):
@@ -846,7 +880,7 @@ def the_checks_hold_as_an_ordinary_user(lab):
 
 if __name__ == "__main__":  # those that wait or are long first
     main(connections_that_never_speak_are_closed, requests_that_mean_two_things_are_refused, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user,
-         a_wall_that_is_missing_is_found, the_walls_hold_under_every_condition, lookups_and_literals_of_both_families_end_here,
+         a_wall_that_is_missing_is_found, what_run_refuses_is_said_with_the_next_step, signals_are_kept_back_where_landlock_cannot, the_walls_hold_under_every_condition, lookups_and_literals_of_both_families_end_here,
          a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
          programs_that_know_no_proxy_reach_listed_hosts_and_no_others, a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, a_value_of_the_wrong_shape_is_said_and_nothing_runs,
          git_reaches_a_listed_host_over_ssh_and_no_other, explain_says_what_the_kernel_does, each_subcommand_answers_in_json_and_has_help, a_name_under_a_wildcard_leads_to_no_private_address,

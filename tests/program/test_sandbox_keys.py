@@ -11,7 +11,7 @@ import subprocess
 
 from lab import CADRE, Lab, Skip, main, until
 from test_sandbox import ONLY_PROC, USERS, hide, write
-from test_sandbox_checks import DEVICE, Server, Upstream, free_port
+from test_sandbox_checks import DEVICE, Server, Upstream, free_ports
 from twenty import call
 
 KINDS = ("bash", "hook", "server")
@@ -99,7 +99,7 @@ class Stage:
         for name in ("home/keys/k", "home/keys/sub/k", "home/token", "work/.env"):
             write("%s/%s" % (lab.folder, name), "secret\n")
         self.places = {"home": lab.home, "work": lab.work, "outside": os.getpid(), "device": DEVICE, "config": config, "listens": listens,
-                       "added": lab.folder + "/added", "ports": [s.port for s in self.servers] + [[(free_port(), free_port()) for _ in KINDS]]}
+                       "added": lab.folder + "/added", "ports": [s.port for s in self.servers] + [list(zip(*[iter(free_ports(2 * len(KINDS)))] * 2))]}
         write(lab.folder + "/probe.py", PROBE)
         write(lab.folder + "/probe.json", json.dumps(self.places))
         self.argv = ["python3", "-SE", lab.folder + "/probe.py", "WHO", lab.folder + "/probe.json"]
@@ -142,7 +142,8 @@ class Stage:
                 return s.connect_ex(("127.0.0.1", port)) == 0
         for ports in reversed(self.places["ports"][3]):
             for port in ports:
-                until(lambda: os.path.exists("%s/listens-%d" % (self.lab.work, port)) or self.run.process.poll() is not None, port)
+                until(lambda: os.path.exists("%s/listens-%d" % (self.lab.work, port)) or self.run.process.poll() is not None,
+                      lambda: (port, self.places["ports"], os.listdir(self.lab.work), self.run.err))
                 until(lambda: comes(port) or self.run.process.poll() is not None, port)
 
     def over(self):
@@ -227,7 +228,7 @@ ROWS = [
     ("cadre.gitConfig", "plain", "lists", "git", True, {"server": "it is looked at when the program has ended, and a server lasts"}),
 ]
 OTHERS = {"ignoreViolations", "network.allowLocalBinding"}  # below
-WITHOUT_EFFECT = {"network.tlsTerminate"}
+WITHOUT_EFFECT = {"network.tlsTerminate", "network.allowMachLookup", "bwrapPath", "socatPath", "ripgrep", "allowAppleEvents", "enableWeakerNetworkIsolation"}
 
 
 def play(names):

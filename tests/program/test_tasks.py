@@ -120,20 +120,20 @@ def a_tree_of_the_past_is_read_from_disk(lab):
     assert run.wait().code == 0
     (session,) = tasks(lab)
     assert not session["running"] and [t["state"] for t in session["tasks"]] == ["completed"] * 2, session
-    assert [t["turns"] for t in session["tasks"]] == [2, 2], session
+    assert [(t["turns"], t["lastTool"], t["costUSD"] > 0) for t in session["tasks"]] == [(2, "Agent", True), (2, "Bash", True)], session
     assert tasks(lab, session["sessionId"][:8]) == tasks(lab, "--all") == [session]
 
 
-def without_the_database_the_meta_files_tell(lab):
+def the_past_of_another_project_is_found_too(lab):
     run = waiting(lab)
     open_gate(lab)
     assert run.wait().code == 0
     (session,) = tasks(lab)
-    for path in pathlib.Path(lab.home).glob(".claude/cadre/state.db*"):
-        path.unlink()
-    (again,) = tasks(lab, session["sessionId"])
-    kept = ("agentId", "parentAgentId", "description", "state", "depth", "transcript")
-    assert [[t[k] for k in kept] for t in again["tasks"]] == [[t[k] for k in kept] for t in session["tasks"]], again
+    here, lab.work = lab.work, os.path.join(lab.folder, "elsewhere")
+    os.mkdir(lab.work)
+    assert tasks(lab) == [] and tasks(lab, session["sessionId"][:8]) == [session]
+    assert "Inner is done." in lab.cadre("logs", "inner").out
+    lab.work = here
 
 
 def one_that_was_killed_with_its_process_is_interrupted(lab):
@@ -142,6 +142,18 @@ def one_that_was_killed_with_its_process_is_interrupted(lab):
     run.wait()
     (session,) = tasks(lab)
     assert not session["running"] and {t["state"] for t in session["tasks"]} == {"interrupted"}, session
+    done = [(t["turns"], t["toolUses"], t["lastTool"], t["totalTokens"] > 0, t["costUSD"] > 0) for t in session["tasks"]]
+    assert done == [(1, 1, "Agent", True, True), (1, 1, "Bash", True, True)], session
+
+
+def one_whose_session_was_closed_is_suspended(lab):
+    run = waiting(lab, NESTED.replace('"name": "outer"', '"run_in_background": true').replace("The main agent", "I rest. It"))
+    while "I rest." not in run.line():
+        pass
+    run.kill(signal.SIGTERM)
+    run.wait()
+    (session,) = tasks(lab)
+    assert [t["state"] for t in session["tasks"]] == ["suspended"] * 2, session
 
 
 def a_session_that_is_not_there_is_an_error(lab):
@@ -238,23 +250,6 @@ def a_run_without_children_opens_nothing(lab):
     assert not place.exists()
 
 
-def without_sqlite_only_the_list_is_missing(lab):
-    """It is loaded when the first row is written or read."""
-    lab.model("rule child\n  prompt contains \"child task\"\n  text child done\nrule asks\n  turn 1\n"
-              '  call Agent {"description": "Work", "prompt": "child task"}\nrule answers\n  text all done\n')
-    libraries = pathlib.Path(lab.folder) / "libraries"
-    libraries.mkdir()
-    (libraries / "libsqlite3.so.0").touch()
-    lab.env["LD_LIBRARY_PATH"] = str(libraries)
-    done = lab.cadre("-p", "go")
-    assert done.code == 0 and done.out == "all done\n", done
-    done = lab.cadre("tasks")
-    assert done.code == 1 and "libsqlite3.so.0 is not installed (package libsqlite3-0)" in done.err, done
-    del lab.env["LD_LIBRARY_PATH"]
-    done = lab.cadre("tasks")
-    assert done.code == 0 and re.search("Work .*completed", done.out), done
-
-
 def the_socket_is_private_and_gone_with_its_session(lab):
     run = waiting(lab)
     place = runtime(lab)
@@ -313,7 +308,7 @@ def a_directory_that_is_open_to_others_is_not_used(lab):
     run = waiting(lab)
     open_gate(lab)
     done = run.wait()
-    assert done.code == 0 and "closed to others (mode 0700)" in done.err, done
+    assert done.code == 0 and "must be your own directory with mode 0700" in done.err, done
     assert not list(place.iterdir())
     assert lab.cadre("tasks").code == 1
 
@@ -444,8 +439,9 @@ def children_are_told_on_standard_error_only_if_wanted(lab):
 if __name__ == "__main__":
     main(a_tree_that_runs_is_listed_by_another_process,
          a_tree_of_the_past_is_read_from_disk,
-         without_the_database_the_meta_files_tell,
+         the_past_of_another_project_is_found_too,
          one_that_was_killed_with_its_process_is_interrupted,
+         one_whose_session_was_closed_is_suspended,
          a_session_that_is_not_there_is_an_error,
          without_agents_the_list_is_empty,
          an_agent_is_stopped_by_its_name_and_its_parent_goes_on,
@@ -455,7 +451,6 @@ if __name__ == "__main__":
          a_transcript_is_followed_until_the_agent_ends,
          a_follower_ends_with_a_process_that_was_killed,
          a_run_without_children_opens_nothing,
-         without_sqlite_only_the_list_is_missing,
          the_socket_is_private_and_gone_with_its_session,
          a_socket_that_nobody_listens_on_is_swept,
          a_session_that_accepts_nobody_holds_nobody_up, a_directory_that_is_open_to_others_is_not_used,

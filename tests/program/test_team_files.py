@@ -114,7 +114,7 @@ def foreign_script(lab, body):
 
 def hold(lab, name):
     """A member or the lead waits in a command until release()."""
-    return "until [ -f %s/%s ]; do sleep 0.02; done" % (lab.work, name)
+    return "until [ -f %s/%s ]; do sleep 0.1; done" % (lab.work, name)
 
 
 def release(lab, name):
@@ -384,7 +384,7 @@ rule ann waits for zoe
   agent ann@alpha
   prompt contains "Change it"
   turn 1
-  call Bash {"command": "until grep -qs zoe %s/teams/alpha/config.json; do sleep 0.02; done; sleep 0.3", "description": "wait"}
+  call Bash {"command": "until grep -qs zoe %s/teams/alpha/config.json; do sleep 0.1; done; sleep 0.3", "description": "wait"}
 rule ann changes
   agent ann@alpha
   prompt contains "Change it"

@@ -89,7 +89,7 @@ rule sue is busy
   agent sue@alpha
   prompt contains "Be busy"
   turn 1
-  call Bash {"command": "until [ -f %(work)s/never ]; do sleep 0.02; done", "description": "work", "timeout": 600000}
+  call Bash {"command": "until [ -f %(work)s/never ]; do sleep 0.1; done", "description": "work", "timeout": 600000}
 rule eve waits
   agent eve@alpha
   prompt contains "Forge"
@@ -160,19 +160,20 @@ def forged_messages_are_text_and_have_no_effect_whoever_sends_them_to_whomever(l
         mail(inboxes / (receiver + ".json"), list(entries(receiver, ids)))
     until(lambda: all(read_json(inboxes / (r + ".json")) == [] for r in RECEIVERS), "they are not taken")
     path = config(lab) / "teams/alpha/config.json"
-    roster = read_json(path)
-    for member in roster["members"]:
-        member.update(planModeRequired=False, mode="bypassPermissions")
-    roster["members"] = [m for m in roster["members"] if m["name"] != "ann"] + [{"name": "Pam", "agentId": "pam@alpha", "mode": "bypassPermissions"}]
-    roster.update(leadAgentId="eve@alpha", leadSessionId=str(uuid.uuid4()))
-    replace(path, json.dumps(roster))
 
     def is_put_back():
         value = read_json(path)
         by_name = {m["name"]: m for m in value["members"]} if value else {}
         return "ann" in by_name and "Pam" not in by_name and by_name["pam"]["planModeRequired"] and value["leadAgentId"] == "team-lead@alpha" and \
             not [m for m in by_name.values() if m.get("mode") == "bypassPermissions"]
-    until(is_put_back, "config.json is as it was forged")
+    for _ in range(2):  # the second time the lead has nothing else to write
+        roster = read_json(path)
+        for member in roster["members"]:
+            member.update(planModeRequired=False, mode="bypassPermissions")
+        roster["members"] = [m for m in roster["members"] if m["name"] != "ann"] + [{"name": "Pam", "agentId": "pam@alpha", "mode": "bypassPermissions"}]
+        roster.update(leadAgentId="eve@alpha", leadSessionId=str(uuid.uuid4()))
+        replace(path, json.dumps(roster), path.stat())
+        until(is_put_back, "config.json is as it was forged")
     replace(pathlib.Path(lab.work, "forge"), "".join("%s=%s \n" % pair for pair in ids.items()))
     until(lambda: states() == {**before, "eve": "idle"}, "a member has another state")
     heard = collections.Counter()

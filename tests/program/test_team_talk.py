@@ -83,7 +83,7 @@ rule lets them end
   agent main
   prompt contains "Make a team"
   turn 3
-  call Bash {"command": "until [ $(cat %(below)s/*/subagents/*.jsonl | grep -c agent-end) = 4 ]; do sleep 0.02; done", "description": "wait"}
+  call Bash {"command": "until [ $(cat %(below)s/*/subagents/*.jsonl | grep -c agent-end) = 4 ]; do sleep 0.1; done", "description": "wait"}
 rule lead
   agent main
   text Done.
@@ -91,7 +91,7 @@ rule m1 waits
   agent m1@alpha
   turn 1
   prompt contains "Ring"
-  call Bash {"command": "until grep -qs Done. %(below)s/*.jsonl; do sleep 0.02; done", "description": "wait"}
+  call Bash {"command": "until grep -qs Done. %(below)s/*.jsonl; do sleep 0.1; done", "description": "wait"}
 ''' + "".join('''
 rule m%d hears
   agent m%d@alpha
@@ -148,7 +148,7 @@ rule frees
   agent main
   prompt contains "Make a team"
   turn 5
-  call Bash {"command": "touch %s/free; until grep -qs agent-end %s/projects/*/*/subagents/*.jsonl; do sleep 0.05; done", "description": "free"}
+  call Bash {"command": "touch %s/free; until grep -qs agent-end %s/projects/*/*/subagents/*.jsonl; do sleep 0.1; done", "description": "free"}
 rule sends again
   agent main
   prompt contains "Make a team"
@@ -434,7 +434,7 @@ rule waits
   agent main
   prompt contains "Make a team"
   turn 3
-  call Bash {"command": "until grep -qs agent-end %(below)s/*.jsonl; do sleep 0.02; done", "description": "wait"}
+  call Bash {"command": "until grep -qs agent-end %(below)s/*.jsonl; do sleep 0.1; done", "description": "wait"}
 rule fills
   agent main
   last contains "Go on"
@@ -505,7 +505,7 @@ rule ann
 rule ben
   agent ben@alpha
   turn 1
-  call Bash {"command": "echo x >> ran; until [ -f never ]; do sleep 0.02; done", "description": "work", "timeout": 600000}
+  call Bash {"command": "echo x >> ran; until [ -f never ]; do sleep 0.1; done", "description": "work", "timeout": 600000}
 """
 
 
@@ -561,7 +561,7 @@ rule ben claims
   call TaskUpdate {"taskId": "1", "status": "in_progress"}
 rule busy
   prompt contains "Be busy"
-  call Bash {"command": "echo x >> ran; until [ -f never ]; do sleep 0.02; done", "description": "work", "timeout": 600000}
+  call Bash {"command": "echo x >> ran; until [ -f never ]; do sleep 0.1; done", "description": "work", "timeout": 600000}
 rule member
   text I am here.
 """
@@ -697,7 +697,7 @@ rule holds
   agent main
   prompt contains "Make a team"
   turn 3
-  call Bash {"command": "until grep -qs agent-end %s/projects/*/*/subagents/*.jsonl; do sleep 0.05; done; echo ready > %s; sleep 60", "description": "hold"}
+  call Bash {"command": "until grep -qs agent-end %s/projects/*/*/subagents/*.jsonl; do sleep 0.1; done; echo ready > %s; sleep 60", "description": "hold"}
 rule looks
   agent main
   last contains "And now?"
@@ -771,7 +771,7 @@ rule holds
   agent main
   prompt contains "Make a team"
   turn 3
-  call Bash {"command": "until [ $(cat %s/projects/*/*/subagents/*.jsonl | grep -c agent-end) = 3 ]; do sleep 0.05; done", "description": "hold"}
+  call Bash {"command": "until [ $(cat %s/projects/*/*/subagents/*.jsonl | grep -c agent-end) = 3 ]; do sleep 0.1; done", "description": "hold"}
 rule approves
   agent main
   prompt contains "Go on"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """cadre on a terminal that can move its cursor: what stands on the screen and in its scrollback, and what reaches the model."""
 import base64
+import contextlib
 import json
 import os
 import re
@@ -520,8 +521,23 @@ def a_shell_command_is_run_and_joins_the_next_prompt(lab):
         s.seen("exit code 3")
         s.press("hello", "enter")
         s.seen("I hear you.")
+        ready(s)
+        s.press("C-o")
+        s.until("❯ !echo from the shell; exit 3")
+        s.until("❯ hello")
+        assert "    from the shell" in s.rows() and not any("bash-" in r for r in s.rows()), s.rows()
+        s.press("q")
+        ready(s)
         leave(s)
-    assert "from the shell" in prompts(lab)[-1] and prompts(lab)[-1].endswith("hello"), prompts(lab)
+    texts = [b["text"] for b in lab.models[0].bodies()[-1]["messages"][-1]["content"] if b["type"] == "text"]
+    assert texts[-1] == "hello" and any("<bash-stdout>from the shell\n" in text for text in texts[:-1]), texts
+    with screen(lab) as s:
+        ready(s)
+        s.press("/resume", "enter")
+        s.until("ago  hello  (")
+        s.press("esc")
+        ready(s)
+        leave(s)
 
 
 def rows_of_a_streamed_paragraph_stay_as_they_are(lab):
@@ -784,6 +800,137 @@ def the_status_line_is_what_the_users_command_says(lab):
         s.until("my status")
         state = until(lambda: json.load(open(os.path.join(lab.work, "state"))), "the command was given nothing")  # it may be written anew
         assert state["model"]["id"] and state["workspace"]["current_dir"] == lab.work, state
+        assert state["session_id"] in state["transcript_path"] and os.path.exists(state["transcript_path"]), state
+        assert state["output_style"] == {"name": "default"} and state["cost"]["total_duration_ms"] >= 0, state
+        leave(s)
+
+
+def below_the_status_line_of_a_command_the_modes_are_seen(lab):
+    config = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(config, exist_ok=True)
+    with open(os.path.join(config, "settings.json"), "w") as f:
+        json.dump({"statusLine": {"type": "command", "command": "echo mine"}}, f)
+    with screen(lab) as s:
+        def below():
+            rows = s.rows()
+            return rows[rows.index("mine") + 1] if "mine" in rows else None
+        s.until("mine")
+        assert below() == "", s.rows()
+        s.press("shift-tab")
+        s.until(lambda rows: below() == "acceptEdits")
+        s.press("/vim", "enter")
+        s.until(lambda rows: below() == "INSERT acceptEdits")
+        s.press("C-d", "C-d")
+        assert s.wait() == 0
+
+
+def the_status_line_is_told_the_agent_the_effort_and_the_worktree(lab):
+    config = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(os.path.join(config, "agents"), exist_ok=True)
+    state = os.path.join(lab.work, "state")
+    with open(os.path.join(config, "settings.json"), "w") as f:
+        json.dump({"statusLine": {"type": "command", "command": "cat > %s.new; mv %s.new %s; echo told" % (state, state, state)}}, f)
+    with open(os.path.join(config, "agents", "polisher.md"), "w") as f:
+        f.write("---\nname: polisher\ndescription: polishes\n---\nPolish.\n")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    tree, linked = os.path.join(lab.work, "tree"), os.path.join(lab.work, "linked")
+    for words in (["init", "-q", tree], ["-C", tree, "commit", "-q", "--allow-empty", "-m", "x"], ["-C", tree, "worktree", "add", "-q", linked]):
+        subprocess.run(git + words, env=lab.env, check=True)
+    os.mkdir(os.path.join(linked, "below"))
+
+    def told(check):
+        def good():
+            with contextlib.suppress(OSError):
+                return check(json.load(open(state)))
+        return until(good, "the command was not told so")
+
+    lab.model("rule says\n  text I hear you.\n", log=True)
+    with screen(lab, "-c", 'cd linked/below && exec "$0" --agent polisher --model opus --effort high --add-dir ../../tree', CADRE, program="sh") as s:
+        s.until("told")
+        told(lambda said: said["effort"] == {"level": "high"} and said["agent"] == {"name": "polisher"} and "worktree" not in said)
+        told(lambda said: said["workspace"]["git_worktree"] == "linked" and said["workspace"]["added_dirs"] == [tree])
+        told(lambda said: said["context_window"]["current_usage"] is None and not said["exceeds_200k_tokens"])
+        s.press("/effort low", "enter")
+        told(lambda said: said["effort"] == {"level": "low"})
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+
+        def counted(said):
+            window = said["context_window"]
+            usage = window["current_usage"]
+            return window["total_output_tokens"] == usage["output_tokens"] > 0 and window["used_percentage"] + window["remaining_percentage"] == 100 and \
+                window["total_input_tokens"] == usage["input_tokens"] + usage["cache_read_input_tokens"] + usage["cache_creation_input_tokens"] > 0
+        told(counted)
+        s.press("/clear", "enter")
+        told(lambda said: said["context_window"]["total_input_tokens"] == said["context_window"]["total_output_tokens"] == 0)
+        leave(s)
+    with screen(lab) as s:
+        told(lambda said: "agent" not in said and "git_worktree" not in said["workspace"] and said["workspace"]["added_dirs"] == [])
+        leave(s)
+
+
+def a_status_command_that_fails_shows_nothing_and_the_doctor_tells(lab):
+    config = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(config, exist_ok=True)
+    for command, problem in (("echo shown; exit 3", "ended with 3"), ("echo shown; kill -9 $$", "was ended by signal 9"), ("echo shown; exec sleep 60", "took more than 5 s")):
+        with open(os.path.join(config, "settings.json"), "w") as f:
+            json.dump({"statusLine": {"type": "command", "command": command}}, f)
+        with screen(lab, size=(110, 30)) as s:
+            ready(s)
+
+            def tells():
+                s.press("/doctor", "enter")
+                s.until("sandbox")
+                s.until(lambda rows: rows[s.cursor()[0]] == "❯")
+                return any(re.match("BAD +status line +%s: %s$" % (problem, re.escape(command)), r) for r in s.all())
+            until(tells, "the doctor tells nothing")
+            assert not any(r.startswith("shown") for r in s.all()), s.all()
+            leave(s)
+    with open(os.path.join(config, "settings.json"), "w") as f:
+        json.dump({"statusLine": {"type": "command", "command": "echo fine"}}, f)
+    with screen(lab, size=(110, 30)) as s:
+        s.until("fine")
+        s.press("/doctor", "enter")
+        s.seen("sandbox")
+        assert not any("status line" in r for r in s.all()), s.all()
+        leave(s)
+
+
+def colours_and_links_of_the_status_line_are_those_of_the_terminal(lab):
+    config = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(config, exist_ok=True)
+    parts = [("38;5;196", "red", "31"), ("38;2;40;200;60", "green", "32"), ("1;38;5;220;4", "amber", "1;4;33"), ("48;5;17;38;5;39", "sky", "36"),
+             ("38;5;244", "grey", None), ("38;2;255;255;255", "white", None), ("95", "pink", "35"), ("38:5:9", "colons", None)]
+    text = "".join("\x1b[%sm%s\x1b[0m " % (code, word) for code, word, _ in parts)
+    text += "\x1b]8;;https://example.org/a\x1b\\one\x1b]8;;\x1b\\ \x1b]8;;https://example.org/b\x07two\x1b]8;;\x07 \x1b]8;;https://example.org/open"
+    with open(os.path.join(lab.work, "line"), "w") as f:
+        f.write(text)
+    with open(os.path.join(config, "settings.json"), "w") as f:
+        json.dump({"statusLine": {"type": "command", "command": "cat line"}}, f)
+    with screen(lab, env={}, size=(120, 24)) as s:
+        s.until("red green amber sky grey white pink")
+        s.until(" one two ")
+        raw = s.raw.decode(errors="replace")
+        for _, word, sgr in parts:
+            before = re.search(r"(?:\x1b\[([0-9;]*)m)?%s" % word, raw)[1]
+            wanted = "" if sgr is None else sgr
+            assert set((before or "0").split(";")) - {"0", ""} == set(wanted.split(";")) - {""}, (word, before)
+        assert "example.org/a" not in raw and "\x1b]8" not in raw, raw[-600:]
+        leave(s)
+
+
+def the_status_line_has_its_place_and_runs_again_by_itself(lab):
+    config = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(config, exist_ok=True)
+    count = os.path.join(lab.work, "count")
+    with open(os.path.join(config, "settings.json"), "w") as f:
+        json.dump({"statusLine": {"type": "command", "command": "echo x >> %s; wc -l < %s" % (count, count), "padding": 3, "refreshInterval": 1}}, f)
+    with screen(lab) as s:
+        s.until(lambda rows: "   1" in rows)
+        s.until(lambda rows: "   3" in rows)
+        s.press("/clear", "enter")
+        s.seen("New session")
+        s.until(lambda rows: "   5" in rows)
         leave(s)
 
 
@@ -820,13 +967,60 @@ def the_history_lasts_over_sessions(lab):
     assert os.stat(path).st_mode & 0o777 == 0o600
 
 
+def a_search_of_the_history_lists_each_line_once_and_those_of_other_projects(lab):
+    lines = ["one", "two", "one", "two", *("line %d" % i for i in range(12)), "one"]
+    os.makedirs(os.path.join(lab.home, ".claude"))
+    with open(os.path.join(lab.home, ".claude", "history.jsonl"), "w") as f:
+        for project, text in [*((lab.work, line) for line in lines), ("/elsewhere", "far away"), ("/elsewhere", "one")]:
+            f.write(json.dumps({"display": text, "pastedContents": {}, "project": project}) + "\n")
+    with screen(lab) as s:
+        ready(s)
+        s.press("C-r", "one")
+        s.until(lambda rows: "❯ one" in rows and sum(r.endswith(" one") for r in rows) == 2)  # the line and its one hit
+        s.press("C-u")
+        s.until("1 of 15")
+        s.press(*["C-r"] * 14)
+        s.until("❯ far away")  # behind all of this project
+        s.press("enter")
+        s.until(lambda rows: "❯ far away" in rows and not any("of 15" in r for r in rows))
+        s.press("C-u", *["up"] * 20)  # the history of Up is this project's
+        s.until("❯ one")
+        assert not any("far away" in row for row in s.rows()), s.rows()
+        s.press("C-c")
+        leave(s)
+
+
+def a_search_reaches_far_back_and_what_it_does_not_find_is_not_sent(lab):
+    os.makedirs(os.path.join(lab.home, ".claude"))
+    with open(os.path.join(lab.home, ".claude", "history.jsonl"), "w") as f:
+        for i in range(20000):
+            f.write(json.dumps({"display": "line %05d" % i, "pastedContents": {}, "timestamp": i, "project": lab.work, "sessionId": str(uuid.uuid4())}) + "\n")
+    with screen(lab) as s:
+        ready(s)
+        s.press("C-r", "line 00042")
+        s.until("❯ line 00042")
+        s.until(lambda rows: sum(r.endswith(" line 00042") for r in rows) == 2)
+        s.press("x")
+        s.until("nothing in the history")
+        s.press("enter")
+        s.until("nothing in the history", gone=True)
+        s.until("❯ line 00042x")  # to be changed, or sent
+        s.press("C-u", "C-r", "y")
+        s.until("nothing in the history")
+        s.press("esc")
+        s.until("nothing in the history", gone=True)
+        s.press("C-u")
+        leave(s)
+    assert prompts(lab) == [], prompts(lab)
+
+
 def a_line_for_the_memory_goes_into_the_chosen_file(lab):
     with screen(lab) as s:
         ready(s)
         s.press("# tests need a clean tree", "enter")
         s.until("Keep this in")
         s.press("enter")
-        s.seen("CLAUDE.md")
+        s.seen("kept in CLAUDE.md")
         ready(s)
         leave(s)
     assert "- tests need a clean tree\n" in open(os.path.join(lab.work, "CLAUDE.md")).read()
@@ -843,13 +1037,89 @@ def the_last_answer_is_copied_and_the_title_names_the_prompt(lab):
         s.until("in the clipboard")
         leave(s)
         assert b"\x1b]52;c;" + base64.b64encode(b"I hear you.") + b"\a" in s.raw
-        assert b"\x1b]0;cadre: hello\a" in s.raw
+        assert 0 < s.raw.rfind(b"\x1b]0;cadre: hello\a") < s.raw.rfind(b"\x1b]0;\a")
+    with screen(lab, env={**PLAIN, "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1"}) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        ready(s)
+        leave(s)
+        assert b"\x1b]0;" not in s.raw
     with screen(lab, "--continue") as s:
         ready(s)
         s.press("/copy", "enter")
         s.until("the last answer is in the clipboard")
         leave(s)
         assert b"\x1b]52;c;" + base64.b64encode(b"I hear you.") + b"\a" in s.raw
+
+
+def a_copy_is_given_to_the_program_of_the_desktop_too(lab):
+    """No terminal says whether it knows the sequence."""
+    bin_dir = os.path.join(lab.work, "bin")
+    os.makedirs(bin_dir)
+    with open(os.path.join(bin_dir, "xclip"), "w") as f:
+        f.write("#!/bin/sh\necho \"$@\" > %s/args; cat > %s/copied.new; mv %s/copied.new %s/copied\n" % ((lab.work,) * 4))
+    os.chmod(os.path.join(bin_dir, "xclip"), 0o755)
+    with screen(lab, env={**PLAIN, "DISPLAY": ":99", "PATH": bin_dir + ":" + os.environ["PATH"]}) as s:
+        ready(s)
+        s.press("lines", "enter")
+        s.seen("finished line 299.")
+        ready(s)
+        s.press("/copy", "enter")
+        s.until("the last answer is in the clipboard")
+        text = until(lambda: open(os.path.join(lab.work, "copied")).read(), "nothing was copied")
+        leave(s)
+    assert text.startswith("finished line 000.") and text.rstrip().endswith("finished line 299."), text[-100:]
+    assert open(os.path.join(lab.work, "args")).read() == "-selection clipboard\n"
+
+
+def the_answer_of_a_turn_that_a_background_agent_begins_is_copied_alone(lab):
+    lab.model("""
+rule delegates
+  agent main
+  prompt contains "delegate"
+  turn 1
+  call Agent {"description": "Map it", "prompt": "map", "subagent_type": "general-purpose", "run_in_background": true}
+rule notified
+  agent main
+  prompt contains "task-notification"
+  text The second answer.
+rule delegated
+  agent main
+  prompt contains "delegate"
+  text The first answer.
+rule maps
+  prompt contains "map"
+  latency 700
+  text Mapped.
+""")
+    with screen(lab) as s:
+        ready(s)
+        s.press("delegate", "enter")
+        s.seen("The second answer.")
+        ready(s)
+        s.press("/copy", "enter")
+        s.until("the last answer is in the clipboard")
+        s.press("/copy 2", "enter")
+        s.until("the answer is in the clipboard")
+        leave(s)
+        copies = re.findall(rb"\x1b\]52;c;([^\a]*)\a", s.raw)
+        assert [base64.b64decode(c) for c in copies] == [b"The second answer.", b"The first answer."], copies
+        focus = re.findall(rb"\x1b\[\?1004[hl]", s.raw)
+        assert focus == [b"\x1b[?1004h", b"\x1b[?1004l"] * 2, focus  # a turn as each other
+
+
+def commands_of_the_user_get_signals_as_in_a_shell(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.press("!yes | head -1; echo at-$((40+2))", "enter")
+        s.seen("at-42")
+        assert not any("roken" in r for r in s.all()), s.all()
+        s.press("!trap '' TERM; echo > ready; while :; do sleep 0.1; done", "enter")
+        until(lambda: os.path.exists(os.path.join(lab.work, "ready")), "it was not started")
+        s.press("C-c", "C-c")  # the second one cannot be held off
+        s.seen("ended by a signal")
+        leave(s)
 
 
 def a_hook_gives_the_terminal_a_notice_and_nothing_worse(lab):
@@ -918,7 +1188,12 @@ if __name__ == "__main__":
          a_slash_opens_commands_and_an_at_sign_files, a_shell_command_is_run_and_joins_the_next_prompt,
          finished_lines_are_written_once_and_what_was_there_stays, the_resize_of_tmux_keeps_every_line_once,
          without_colours_there_are_none, the_terminal_is_given_back, a_hangup_leaves_a_session_that_can_be_resumed,
-         small_windows_work, the_status_line_is_what_the_users_command_says, the_history_lasts_over_sessions,
-         a_line_for_the_memory_goes_into_the_chosen_file, the_last_answer_is_copied_and_the_title_names_the_prompt,
+         small_windows_work, the_status_line_is_what_the_users_command_says, below_the_status_line_of_a_command_the_modes_are_seen, the_status_line_is_told_the_agent_the_effort_and_the_worktree,
+         a_status_command_that_fails_shows_nothing_and_the_doctor_tells,
+         colours_and_links_of_the_status_line_are_those_of_the_terminal, the_status_line_has_its_place_and_runs_again_by_itself, the_history_lasts_over_sessions,
+         a_search_of_the_history_lists_each_line_once_and_those_of_other_projects,
+         a_search_reaches_far_back_and_what_it_does_not_find_is_not_sent,
+         a_line_for_the_memory_goes_into_the_chosen_file, the_last_answer_is_copied_and_the_title_names_the_prompt, a_copy_is_given_to_the_program_of_the_desktop_too,
+         the_answer_of_a_turn_that_a_background_agent_begins_is_copied_alone, commands_of_the_user_get_signals_as_in_a_shell,
          a_hook_gives_the_terminal_a_notice_and_nothing_worse, what_is_typed_ahead_of_a_new_session_is_for_that_one,
          an_agent_is_stopped_from_the_list, the_conversation_is_a_page_that_can_be_searched, an_earlier_session_is_chosen_from_a_list)

@@ -75,7 +75,10 @@ def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
         s.until("by tree")
         s.press("/", "leaf", "enter")
         s.until("Split it", gone=True)
-        s.press("m", "look at the roots too", "enter")  # it is no member of a team
+        s.press("m", "look at")  # it is no member of a team
+        s.send("\n")
+        s.paste("the roots too")
+        s.press("enter")
         s.until("it gets the message at its next step")
         s.press("enter")  # its transcript
         s.until("❯ leaf work")
@@ -88,7 +91,7 @@ def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
         s.until("by tree, found")
         s.press("q")
         s.seen('Agent "Split it" finished')
-        assert any("<agent-message from=\"user\">\nlook at the roots too" in json.dumps(b).encode().decode("unicode_escape")
+        assert any("<agent-message from=\"user\">\nlook at\nthe roots too" in json.dumps(b).encode().decode("unicode_escape")
                    for b in lab.models[0].bodies()), lab.models[0].bodies()[-1]
         s.press("C-t")
         s.until("0 run")
@@ -100,6 +103,33 @@ def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
         s.until("❯")
         ready(s)
         leave(s)
+
+
+def in_a_low_window_the_rows_that_can_be_missed_go_first(lab):
+    lab.model("rule delegates\n  agent main\n  prompt contains \"delegate it\"\n  turn 1\n" + "".join(
+        '  call Agent {"description": "Part %d", "prompt": "wait part", "subagent_type": "general-purpose", "run_in_background": true}\n' % i for i in range(8)) + r"""
+rule waits
+  latency 600s
+  text late
+""")
+    with screen(lab, size=(80, 30)) as s:
+        ready(s)
+        s.press("delegate it", "enter")
+        s.until("8 run")
+        for word in "one", "two", "three", "four", "five":
+            s.press(word, "enter")
+            s.until("❯ " + word, gone=True)
+        s.until("queued, and 2 more: three")
+        assert sum(r.startswith("queued") for r in s.rows()) == 3 and any("enter queues" in r for r in s.rows()), s.rows()
+        s.press("six")
+        for height, agents in ((16, 6), (12, 6), (10, 6), (9, 5), (8, 4)):
+            s.resize(80, height)
+            queued = min(3, max(0, height - 1 - 9))
+            s.until(lambda rows, height=height, agents=agents, queued=queued: rows[s.cursor()[0]] == "❯ six" and (
+                sum("  ◐ " in r for r in rows), sum(r.startswith("queued") for r in rows), sum("esc interrupts" in r for r in rows),
+                sum("8 agents: 8 run" in r for r in rows), sum("enter queues" in r for r in rows)) == (agents, queued, 1, 1, height > 13))
+        s.resize(80, 30)
+        s.until("enter queues")
 
 
 def an_agent_that_is_interrupted_has_one_line(lab):
@@ -148,6 +178,25 @@ def many_agents_are_grouped_and_counted(lab):
         s.until(lambda rows: sum("Part 07" in r for r in rows) == 10)
         s.press("q")
         s.until("❯")
+
+
+def beside_a_long_title_is_seen_what_an_agent_does(lab):
+    title = "Map 日本語 all the sources of this project, with a title that has no end in sight"
+    lab.model('rule main\n  agent main\n  prompt contains "delegate it"\n  turn 1\n  call Agent {"description": "%s", "prompt": "wait part", '
+              '"subagent_type": "general-purpose", "run_in_background": true}\nrule part\n  prompt contains "wait part"\n  delay 600000\n  text late\n'
+              'rule says\n  text ok\n' % title)
+    with screen(lab, size=(80, 24)) as s:
+        ready(s)
+        s.press("delegate it", "enter")
+        row = r"general-purpose Map 日本語 all .*…  \d turns?, .*tokens, .*\d s"
+        s.until(lambda rows: any(re.search("◐ " + row, r) for r in rows))
+        s.press("C-t")
+        s.until("Agents: 1")
+        s.until(lambda rows: any(re.search("◐ " + row, r) for r in rows))
+        s.resize(200, 24)
+        s.until(title)
+        s.press("q")
+        leave(ready(s))
 
 
 def the_list_of_what_is_to_be_done_keeps_its_key(lab):
@@ -300,8 +349,8 @@ def the_same_in_plain_mode(lab):
 
 
 if __name__ == "__main__":
-    main(the_tree_folds_sorts_finds_and_follows_one_agent, an_agent_that_is_interrupted_has_one_line, many_agents_are_grouped_and_counted,
-         the_list_of_what_is_to_be_done_keeps_its_key, agents_are_rows_in_plain_mode_too,
+    main(the_tree_folds_sorts_finds_and_follows_one_agent, in_a_low_window_the_rows_that_can_be_missed_go_first, an_agent_that_is_interrupted_has_one_line, many_agents_are_grouped_and_counted,
+         beside_a_long_title_is_seen_what_an_agent_does, the_list_of_what_is_to_be_done_keeps_its_key, agents_are_rows_in_plain_mode_too,
          a_session_that_is_continued_shows_its_title_its_age_its_messages_and_its_agents, notices_go_the_way_of_the_terminal,
          notices_go_the_way_that_the_setting_names,
          a_line_to_a_member_is_the_users_word_to_it, the_same_in_plain_mode)

@@ -4,17 +4,41 @@
 import base64
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
 
-from lab import CADRE, main, until
-from test_tui import PLAIN, asked, leave, prompts, ready, screen
+from lab import CADRE, Skip, main, until
+from test_tui import PLAIN, asked, leave, leave_plain, prompts, ready, screen
 
 SCENARIO = r"""
 rule aside
   prompt contains "what is it called"
   text It is called cadre.
+rule reads more
+  prompt contains "read more"
+  turn 1
+  call Read {"file_path": "../home/more/note.txt"}
+rule has read
+  prompt contains "read more"
+  text I am {{model}} and read {{last_result}}.
+rule reads
+  prompt contains "read it"
+  turn 1
+  call Read {"file_path": "a.txt"}
+rule touches
+  prompt contains "touch it"
+  turn 1
+  call Bash {"command": "touch made-here"}
+rule works apart
+  agent worker
+  text Done.
+rule starts agents
+  prompt contains "two agents"
+  turn 1
+  call Agent {"description": "first", "prompt": "work", "subagent_type": "worker", "run_in_background": false}
+  call Agent {"description": "second", "prompt": "work", "subagent_type": "worker", "run_in_background": false}
 rule edits
   prompt contains "write it"
   turn 1
@@ -132,20 +156,51 @@ def agents_and_resources_of_servers_are_suggested_and_named(lab):
     assert "asks for the agent polisher" in sent and "remember the milk" in sent, sent
 
 
+def files_that_git_ignores_are_suggested_if_the_settings_say_so(lab):
+    os.mkdir(os.path.join(lab.work, "out"))
+    os.mkdir(os.path.join(lab.work, "src"))
+    for name in ("out/parser.o", "src/parser.c"):
+        os.mknod(os.path.join(lab.work, name))
+    subprocess.run(["git", "init", "-q"], cwd=lab.work, env=lab.env, check=True)
+    with open(os.path.join(lab.work, ".gitignore"), "w") as f:
+        f.write("out/\n")
+    for wish in (True, False):
+        with view(lab, "--settings", json.dumps({"respectGitignore": wish})) as s:
+            ready(s)
+            s.press("@pars")
+            s.until("@src/parser.c")
+            assert any("@out/parser.o" in r for r in s.rows()) != wish, s.rows()
+
+
 def files_are_suggested_wherever_they_are_and_quoted(lab):
     for name, text in (("src/deep/parser.c", "int parse;"), ("src/odd dir/two words.md", "both words"), ("out/parser.o", "object"), ("z.md", "")):
         os.makedirs(os.path.join(lab.work, os.path.dirname(name)), exist_ok=True)
         with open(os.path.join(lab.work, name), "w") as f:
             f.write(text)
+    for i in range(120):  # more than a small project has
+        os.makedirs(os.path.join(lab.work, "many", str(i)))
+        for k in range(100):
+            os.mknod(os.path.join(lab.work, "many", str(i), "file%d" % k))
+    for name in (b"unfit \xff", b"unfit\n", b"unfit\x1b[31m", b"src/unfit\x07"):  # no prompt can hold these
+        with open(os.path.join(lab.work.encode(), name), "w"):
+            pass
     subprocess.run(["git", "init", "-q"], cwd=lab.work, env=lab.env, check=True)
     with open(os.path.join(lab.work, ".gitignore"), "w") as f:
         f.write("out/\n")
     with view(lab, size=(110, 24)) as s:
         ready(s)
-        s.press("look at @pars")
+        s.press("@file99")  # each of the directories has one
+        s.until("of 50")
+        for i in ("0", "61", "119"):
+            s.press("C-u", "@%s/file99" % i)
+            s.until("@many/%s/file99" % i)
+        s.press("C-u", "look at @pars")
         s.until("❯ @src/deep/parser.c")
         assert not any("parser.o" in r for r in s.rows()), s.rows()
-        s.press("tab", "and @srcodd")
+        s.press("tab", "@unfi")
+        s.quiet()
+        assert not any("@unfit" in r for r in s.rows()), s.rows()
+        s.press(*["backspace"] * 5, "and @srcodd")
         s.until('❯ @"src/odd dir/two words.md"')
         s.press("C-w", "src/odd")
         s.until('❯ @"src/odd dir/')
@@ -171,9 +226,9 @@ def a_fallback_a_log_and_a_timeline_begin_in_an_open_session(lab):
     with view(lab, "--model", "claude-opus-4-1") as s:
         said(s)
         run(s, "/fallback claude-haiku-4-5", "fallback-model: claude-haiku-4-5")
-        run(s, "/debug api", "/debug-")
+        run(s, "/debug api", "the log goes into")
         run(s, "/debug", "the log is being written")
-        run(s, "/trace timeline.json", "timeline.json")
+        run(s, "/trace timeline.json", "the timeline goes into timeline.json")
         run(s, "/trace /nowhere/t.json", "the timeline is being written")
         run(s, "who are you", "I am claude-haiku-4-5.")
         run(s, "/fallback nonsense-9", "nonsense-9")
@@ -215,12 +270,79 @@ def the_model_and_other_choices_come_from_lists(lab):
         run(s, "/effort")
         s.until("Effort")
         s.press("esc")
-        run(s, "/effort low", "effort: low")
+        run(s, "/effort medium", "effort: medium")
         run(s, "/mode plan", "permission-mode: plan")
         s.until(". plan")
-        run(s, "/mode nonsense", "unknown permission mode")
+        for name, now in (("effort", "medium"), ("mode", "plan"), ("theme", "auto"), ("output-style", "default"), ("model", "haiku ")):
+            run(s, "/" + name)  # a list has what holds now, and begins with it
+            s.until(lambda rows: any(re.match("❯ " + now + r".*\(now\)", r) for r in rows) and sum("(now)" in r for r in rows) == 1)
+            s.press("esc")
+            s.until("(now)", gone=True)
+        run(s, "/fallback")
+        s.until("Fallback model")
+        assert not any("(now)" in r for r in s.rows()), s.rows()
+        s.press("esc")
+        run(s, "/mode nonsense", "unknown permission mode 'nonsense': expected default,")
         leave(s)
     assert "haiku" in lab.models[0].bodies()[-1]["model"], lab.models[0].bodies()[-1]["model"]
+
+
+def hooks_see_a_model_and_a_directory_that_the_user_wishes(lab):
+    """One that guards models cannot be passed by a command or a list."""
+    def hook(name, more=""):
+        return [{"hooks": [{"type": "command", "command": "cat >%s/%s; %s" % (lab.home, name, more)}]}]
+    deny = {"hookSpecificOutput": {"hookEventName": "PreModelSwitch", "permissionDecision": "deny", "permissionDecisionReason": "too dear"}}
+    settings = {"hooks": {"PreModelSwitch": hook("before", "grep -q opus %s/before && echo '%s'; true" % (lab.home, json.dumps(deny))),
+                          "PostModelSwitch": hook("after"), "DirectoryAdded": hook("added")}}
+    more = os.path.join(lab.home, "more")
+    os.mkdir(more)
+
+    def seen(name):
+        path = pathlib.Path(lab.home, name)
+        until(lambda: path.exists() and path.read_text().endswith("}\n"), path)
+        return json.loads(path.read_text())
+    with view(lab, "--model", "sonnet", "--settings", json.dumps(settings)) as s:
+        run(s, "/model haiku", "model: haiku")
+        after = seen("after")
+        assert "sonnet" in after["from_model"] and "haiku" in after["to_model"] and after["source"] == "command", after
+        run(s, "/model opus", "the model stays: a PreModelSwitch hook refused it: too dear")
+        run(s, "/model")
+        s.until("from the next request on")
+        s.press("opus")
+        s.until("1 of ")
+        s.press("enter")
+        s.until(lambda rows: sum("too dear" in r for r in s.all()) == 2)
+        run(s, "who are you", "I am claude-haiku")
+        run(s, "/add-dir " + more, "add-dir: " + more)
+        assert seen("added")["source"] == "slash_command" and seen("added")["directory"] == more
+
+
+def hooks_read_why_a_session_starts_and_ends(lab):
+    log = pathlib.Path(lab.home, "log")
+
+    def hook(name, field):
+        """Of every matcher, and of one that names the cause."""
+        put = "python3 -c 'import json, sys; print(\"%s\", json.load(sys.stdin)[\"%s\"])' >>%s" % (name, field, log)
+        return [{"hooks": [{"type": "command", "command": put}]},
+                {"matcher": "clear|prompt_input_exit", "hooks": [{"type": "command", "command": "echo matched >>%s" % log}]}]
+    settings = {"hooks": {"SessionStart": hook("start", "source"), "SessionEnd": hook("end", "reason")}}
+
+    def came(*lines):
+        until(lambda: sorted(log.read_text().splitlines()) == sorted(lines), lambda: log.read_text())
+        log.write_text("")
+    with view(lab, "--settings", json.dumps(settings), env={"CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS": "20000"}) as s:
+        said(s, "first words")
+        came("start startup")
+        run(s, "/clear")
+        said(s, "other words")
+        came("end clear", "matched", "start clear", "matched")
+        run(s, "/resume")
+        s.until("first words")
+        s.press("first", "enter")
+        said(s, "more words")
+        came("end resume", "start resume")
+        leave(s)
+        came("end prompt_input_exit", "matched")
 
 
 def a_theme_is_previewed_and_kept(lab):
@@ -230,7 +352,11 @@ def a_theme_is_previewed_and_kept(lab):
         s.until("while (p <= end)")
         s.press("down")
         s.until_raw(lambda raw: b"\x1b[0;48;5;22m" in raw)  # dark, before it is chosen
-        s.press("down", "enter")
+        s.paste("daltonized\nnot this line")  # the filter has the keys of the prompt
+        s.until("2 of 6")
+        s.press("C-a", "x", "backspace", "C-e", "C-w")
+        s.until("6 of 6")
+        s.press("down", "down", "enter")
         s.until("kept in your settings")
         leave(s)
     assert json.load(open(config(lab)))["theme"] == "light"
@@ -249,7 +375,7 @@ def a_session_is_named_copied_and_exported(lab):
         first = json.loads(subprocess.run([CADRE, "sessions", "--json"], cwd=lab.work, env=lab.env, stdout=subprocess.PIPE).stdout)[0]
         run(s, "/rename A fine title")
         s.until("has this title")
-        run(s, "/export out.md", "out.md")
+        run(s, "/export out.md", "the conversation is in out.md")
         until(lambda: "I hear you." in open(os.path.join(lab.work, "out.md")).read(), s.rows)
         ready(s)
         run(s, "/export out.md", "the file exists")
@@ -265,15 +391,47 @@ def a_session_is_named_copied_and_exported(lab):
     assert [m["content"] for m in lab.models[0].bodies()[-1]["messages"] if m["role"] == "assistant"], "the copy has the past"
 
 
+def what_was_chosen_holds_on_in_a_new_session_a_copy_and_behind_a_rewind(lab):
+    os.mkdir(os.path.join(lab.home, "more"))
+    pathlib.Path(lab.home, "more", "note.txt").write_text("a note")
+    with view(lab, size=(120, 60)) as s:
+        said(s)
+        run(s, "/model haiku", "model: haiku")
+        run(s, "/effort low", "effort: low")
+        run(s, "/add-dir ~/more", "add-dir: ")
+        run(s, "/thinking off")
+        run(s, "/plan", "permission-mode: plan")
+        run(s, "who are you", "I am claude-haiku")
+        for line, shown in (("/fork", "a copy of"), ("/clear", "New session"), ("/rewind", "Back to before")):
+            ready(s)
+            if line == "/rewind":
+                said(s, "again")
+            run(s, line)
+            s.until(shown)
+            if line == "/rewind":
+                s.press("enter")
+                s.until("Set back")
+                s.press("down", "enter")
+                s.until("❯ again")
+                s.press("C-u")
+            s.until(lambda rows: any("claude-haiku" in r and ". plan ." in r for r in rows))
+            run(s, "read more", "I am claude-haiku", "a note")  # without a question
+            body = lab.models[0].bodies()[-1]
+            assert body["output_config"] == {"effort": "low"} and body["thinking"] == {"type": "disabled"}, (line, body["output_config"], body["thinking"])
+        ready(s)
+        leave(s)
+
+
 def a_question_aside_is_answered_and_not_kept(lab):
     with view(lab) as s:
-        said(s)
+        said(s, "read it")
         run(s, "/btw what is it called", "It is called cadre.")
         said(s, "and now")
         leave(s)
     bodies = lab.models[0].bodies()
     aside = [b for b in bodies if "what is it called" in str(b["messages"][-1])]
-    assert len(aside) == 1 and not aside[0].get("tools"), aside
+    assert len(aside) == 1 and aside[0]["tool_choice"] == {"type": "none"}, aside
+    assert "tool_use" in str(aside[0]["messages"]) and [t["name"] for t in aside[0]["tools"]] == ["no_tools"], aside
     assert "what is it called" not in str(bodies[-1]["messages"]), bodies[-1]
 
 
@@ -306,11 +464,12 @@ def what_a_command_cannot_mean_is_said_and_not_stored(lab):
         run(s, "/theme pink", 'theme: expected one of "auto", "dark"')
         run(s, "/config editorMode=nano", "editorMode: expected one of")
         run(s, "/config model=opus", "'model' cannot be stored by a session: edit settings.json")
-        run(s, "/output-style loud", "there is no output style 'loud'")
+        run(s, "/output-style loud", "no such output style: 'loud'")
         run(s, "/thinking perhaps", "/thinking on, off, show or hide")
         run(s, "/add-dir", "/add-dir DIR")
         run(s, "/export", "there is no conversation yet")
         run(s, "/bg", "no agent is waited for")
+        run(s, "/tell nobody hello", "no agent of this session is called 'nobody'")
         run(s, "/help modle", "no command /modle; did you mean /model?")
         for line in ("/context now", "/vim off", "/plan build it", "/tasks -p", "/status now"):
             before = sum("takes no arguments" in r for r in s.all())
@@ -320,6 +479,38 @@ def what_a_command_cannot_mean_is_said_and_not_stored(lab):
     for path in (config(lab), os.path.join(lab.work, ".claude", "settings.local.json")):
         assert not os.path.exists(path), open(path).read()
     assert not prompts(lab), prompts(lab)
+
+
+def what_is_wrong_in_the_settings_is_said_once_before_the_first_prompt(lab):
+    os.makedirs(os.path.dirname(config(lab)), exist_ok=True)
+    pathlib.Path(config(lab)).write_text('{"modle": "x", "permissions": {"defaultMode": "wild"}}')
+    with view(lab, size=(120, 40)) as s:
+        s.until("did you mean model?")
+        s.until("permissions.defaultMode: expected one of")
+        assert not prompts(lab)
+        said(s)
+        assert sum("did you mean model?" in r for r in s.all()) == 1, s.all()
+        leave(s)
+
+
+def a_command_that_needs_words_says_which(lab):
+    with view(lab, size=(120, 60)) as s:
+        for line, usage in (("/stop", "AGENT: end an agent and all below it"), ("/logs", "AGENT: what an agent did"), ("/tell", "AGENT TEXT: a message"),
+                            ("/rename", "TITLE: give"), ("/add-dir", "DIR: one more directory"), ("/btw", "QUESTION: a question aside"),
+                            ("/thinking", "on|off|show|hide: whether the model thinks")):
+            run(s, line, line + " " + usage)
+        leave(s)
+
+
+def messages_and_figures_break_between_words(lab):
+    """None of them is longer than the widest row, so no word is cut in two."""
+    with view(lab, size=(64, 60)) as s:
+        said(s)
+        for line, words in (("/theme pink", '"light-daltonized", "ansi", not \'pink\''), ("/mode nonsense", "plan, dontAsk, auto or bypassPermissions"),
+                            ("/usage", "cache read"), ("/usage", "cache written"), ("/config model=opus", "a session: edit settings.json")):
+            run(s, line)
+            s.until(lambda rows: words in re.sub(r"\s+", " ", " ".join(rows[asked(s, line)[-1] - len(s.above):])))
+        leave(s)
 
 
 def a_call_with_blanks_is_one_word_and_a_tilde_is_the_home(lab):
@@ -353,6 +544,23 @@ def the_status_is_that_of_the_place_in_use(lab):
                 env={**PLAIN, "LAB_KEY": "secret-of-the-lab"}) as s:
         run(s, "/status", "model       small:1b", "provider    lab", "address     " + place["baseUrl"], "LAB_KEY")
         assert not any("ANTHROPIC" in r or "secret-of-the-lab" in r for r in s.all()), s.all()
+        leave(s)
+
+
+def what_is_not_there_yet_is_said(lab):
+    with view(lab) as s:
+        run(s, "/diff", "There is no git repository here")
+        s.press("esc", "esc")
+        s.until("there is no conversation yet")
+        assert not any("error" in r or "usage:" in r for r in s.all()), s.all()
+        subprocess.run(["git", "init", "-q"], cwd=lab.work, env=lab.env, check=True)
+        run(s, "/diff", "Nothing differs")
+        with open(os.path.join(lab.work, "added.txt"), "w") as f:
+            f.write("one\n")
+        subprocess.run(["git", "add", "added.txt"], cwd=lab.work, env=lab.env, check=True)
+        run(s, "/diff")
+        s.until("+one")
+        s.press("q")
         leave(s)
 
 
@@ -397,11 +605,165 @@ def a_memory_file_is_edited(lab):
     assert open(os.path.join(lab.work, "CLAUDE.md")).read() == "remembered\n"
 
 
+def the_list_of_sessions_counts_their_agents(lab):
+    agent = os.path.join(os.path.dirname(config(lab)), "agents", "worker.md")
+    os.makedirs(os.path.dirname(agent), exist_ok=True)
+    pathlib.Path(agent).write_text("---\nname: worker\ndescription: d\n---\nWork.\n")
+    with view(lab) as s:
+        said(s, "two agents")
+        run(s, "/clear")
+        said(s, "none here")
+        run(s, "/clear")
+        run(s, "/resume")
+        s.until("Sessions")
+        [with_agents] = [r for r in s.rows() if "two agents" in r and " messages, " in r]
+        [without] = [r for r in s.rows() if "none here" in r and " messages, " in r]
+        assert " messages, 2 agents, " in with_agents and "agent" not in without, (with_agents, without)
+        s.press("esc")
+        leave(s)
+    with view(lab, size=(120, 24), env={"TERM": "dumb"}) as s:
+        s.until(">")
+        s.press("/resume", "enter")
+        s.until(", 2 agents, ")
+        s.press("enter")
+        leave_plain(s)
+
+
+def permission_rules_are_listed_added_and_removed_where_the_user_says(lab):
+    own, local, shared = config(lab), *(os.path.join(lab.work, ".claude", name) for name in ("settings.local.json", "settings.json"))
+    for path, rules in ((own, {"deny": ["WebFetch"], "ask": ["Bash(git push *)"]}), (shared, {"allow": ["Bash(make *)"]})):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        pathlib.Path(path).write_text(json.dumps({"permissions": rules}))
+
+    def stored(path):
+        return json.load(open(path))["permissions"] if os.path.exists(path) else {}
+
+    with view(lab, "--allowedTools=Grep", "--trust-project", size=(150, 40)) as s:
+        run(s, "/permissions add allow Bash(ls *)", "allow Bash(ls *) is added to your settings of this project")
+        run(s, "/permissions add deny WebSearch user", "deny WebSearch is added to your settings of all projects")
+        run(s, "/permissions add allow Bash(wc a.txt) session", "is added to this session")
+        assert stored(local)["allow"] == ["Bash(ls *)"] and stored(own)["deny"] == ["WebFetch", "WebSearch"], (stored(local), stored(own))
+        run(s, "/permissions add allow Bash() user", "its parentheses are empty")
+        run(s, "/permissions add deny Bash(rm", "no closing parenthesis")
+        run(s, "/permissions add maybe Bash", "/permissions add allow|ask|deny RULE")
+        run(s, "/permissions remove Grep", "Grep was given when cadre was started")
+        run(s, "/permissions remove Nothing", "there is no such rule")
+        run(s, "/permissions")
+        s.until("Permission rules")
+        rows = [r for r in s.rows() if re.match(r"[> ❯] *(allow|ask|deny|add) ", r)]
+        here, home = "  .claude/settings", "  ~/.claude/settings.json:"
+        wanted = ("allow  Bash(ls *)", here + ".local.json:"), ("allow  Bash(make *)", here + ".json:1"), ("allow  Grep", "the command line"), \
+            ("allow  Bash(wc a.txt)", "this session"), ("ask    Bash(git push *)", home), ("deny   WebFetch", home), ("deny   WebSearch", home)
+        for words, where in wanted:
+            assert sum(words in r and where in r for r in rows) == 1, (words, where, rows)
+        kinds = [r.split()[-3 if "add a rule" in r else 0 if r[0] == " " else 1] for r in rows]
+        assert kinds == sorted(kinds[:-1], key=["allow", "ask", "deny"].index) + ["add"], kinds
+        s.press("make", "enter")
+        s.until("Remove allow Bash(make *)")
+        s.press("down", "enter")
+        s.until("allow Bash(make *) is removed from the project's settings")
+        run(s, "/permissions remove WebFetch", "deny WebFetch is removed from your settings of all projects")
+        run(s, "/permissions remove Bash(wc a.txt)", "is removed from this session")
+        assert not stored(shared).get("allow") and stored(own)["deny"] == ["WebSearch"], (stored(shared), stored(own))
+        run(s, "/permissions")
+        s.until("Permission rules . 5 of 5")
+        s.press("add a rule", "enter")
+        s.until("❯ /permissions add allow")
+        s.press("C-u")
+        leave(s)
+    assert not prompts(lab), prompts(lab)
+
+
+def permission_rules_are_a_numbered_list_where_nothing_moves(lab):
+    with view(lab, size=(120, 24), env={"TERM": "dumb"}) as s:
+        s.until(">")
+        s.press("/permissions add allow Bash(ls *)", "enter")
+        s.until("is added to")
+        s.press("/permissions", "enter")
+        s.until("1. allow  Bash(ls *)  .claude/settings.local.json:")
+        s.press("1", "enter")
+        s.until("2. remove it")
+        s.press("2", "enter")
+        s.until("is removed from")
+        s.press("/permissions", "enter")
+        s.until("1. add a rule")
+        s.press("1", "enter")
+        s.until("/permissions remove RULE")
+        leave_plain(s)
+
+
+def what_was_denied_is_listed_with_the_rule_that_allows_it(lab):
+    with view(lab, "--permission-mode", "dontAsk", size=(150, 40)) as s:
+        run(s, "touch it", "I hear you.")
+        ready(s)
+        assert not os.path.exists(os.path.join(lab.work, "made-here"))
+        run(s, "/permissions")
+        s.until("denied Bash(touch made-here): ")
+        s.press("touch", "enter")
+        s.until("Allow Bash(touch made-here)")
+        s.press("this session", "enter")
+        s.until("allow Bash(touch made-here) is added to this session")
+        run(s, "please touch it", "I hear you.")
+        ready(s)
+        assert os.path.exists(os.path.join(lab.work, "made-here"))
+        run(s, "/permissions add deny Bash(touch *) session", "is added to this session")
+        run(s, "again touch it", "I hear you.")
+        run(s, "/permissions")
+        s.until("denied Bash")
+        s.press("denied Bash:", "enter")
+        s.until("(no rule of yours would allow it)")
+        run(s, "/clear")
+        run(s, "/permissions")
+        s.until("Permission rules")
+        assert not [r for r in s.rows() if "denied Bash" in r], s.rows()
+        s.press("esc")
+        leave(s)
+
+
+def rules_of_an_untrusted_project_are_held(lab):
+    path = os.path.join(lab.work, ".claude", "settings.json")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    pathlib.Path(path).write_text('{"permissions": {"allow": ["Bash(make *)"]}}')
+    with view(lab, size=(150, 40)) as s:
+        s.until("Do you trust")
+        s.until("in a moment", gone=True)
+        s.press("enter")
+        run(s, "/permissions")
+        s.until("held   this folder is not trusted")
+        assert not [r for r in s.rows() if "Bash(make" in r], s.rows()
+        s.press("esc")
+        run(s, "/permissions remove Bash(make *)", "there is no such rule")
+        leave(s)
+
+
+def managed_rules_cannot_be_removed(lab):
+    etc = pathlib.Path(lab.folder) / "etc"
+    (etc / "claude-code").mkdir(parents=True)
+    (etc / "claude-code" / "managed-settings.json").write_text('{"permissions": {"deny": ["WebSearch"]}}')
+    mount = ("-rm", "sh", "-c", 'mount --bind "$0" /etc && exec "$@"', str(etc))
+    if subprocess.run(["unshare", *mount, "true"], capture_output=True, check=False).returncode:
+        raise Skip("no mount namespaces here")
+    with view(lab, *mount, CADRE, program="unshare", size=(150, 40)) as s:
+        run(s, "/permissions remove WebSearch", "a rule of managed settings, which cannot be changed here")
+        run(s, "/permissions")
+        s.until("deny   WebSearch")
+        s.press("WebSearch", "enter")
+        s.until(lambda rows: sum("a rule of managed settings, which cannot be changed here" in r for r in s.all()) == 2)
+        leave(s)
+    assert "WebSearch" in (etc / "claude-code" / "managed-settings.json").read_text()
+
+
 if __name__ == "__main__":
     main(every_command_is_in_the_help_and_the_menu, unknown_names_are_never_sent_and_skills_and_paths_are,
          agents_and_resources_of_servers_are_suggested_and_named, files_are_suggested_wherever_they_are_and_quoted,
+         files_that_git_ignores_are_suggested_if_the_settings_say_so,
          the_terminal_is_told_how_to_send_shift_enter, a_fallback_a_log_and_a_timeline_begin_in_an_open_session, the_context_is_shown_by_kind,
-         the_model_and_other_choices_come_from_lists, a_theme_is_previewed_and_kept, a_session_is_named_copied_and_exported,
+         the_model_and_other_choices_come_from_lists, hooks_see_a_model_and_a_directory_that_the_user_wishes,
+         hooks_read_why_a_session_starts_and_ends, a_theme_is_previewed_and_kept, a_session_is_named_copied_and_exported,
+         what_was_chosen_holds_on_in_a_new_session_a_copy_and_behind_a_rewind,
          a_question_aside_is_answered_and_not_kept, what_the_session_has_is_shown,
-         what_a_command_cannot_mean_is_said_and_not_stored, a_call_with_blanks_is_one_word_and_a_tilde_is_the_home,
-         a_long_cell_of_a_table_is_wrapped_below_itself, the_status_is_that_of_the_place_in_use, directories_and_differences, a_memory_file_is_edited)
+         what_a_command_cannot_mean_is_said_and_not_stored, a_command_that_needs_words_says_which, what_is_wrong_in_the_settings_is_said_once_before_the_first_prompt, messages_and_figures_break_between_words,
+         a_call_with_blanks_is_one_word_and_a_tilde_is_the_home,
+         a_long_cell_of_a_table_is_wrapped_below_itself, the_status_is_that_of_the_place_in_use, what_is_not_there_yet_is_said,
+         directories_and_differences, a_memory_file_is_edited, the_list_of_sessions_counts_their_agents, permission_rules_are_listed_added_and_removed_where_the_user_says,
+         permission_rules_are_a_numbered_list_where_nothing_moves, what_was_denied_is_listed_with_the_rule_that_allows_it, rules_of_an_untrusted_project_are_held, managed_rules_cannot_be_removed)

@@ -268,6 +268,42 @@ def a_command_that_does_not_fit_is_shown_whole_before_yes_works(lab):
     assert len(lab.models[0].bodies()) == 2
 
 
+def in_a_low_window_what_is_asked_comes_before_the_choices(lab):
+    for size in ((80, 6), (30, 5), (20, 5), (20, 4), (20, 3)):
+        with view(lab, size=size) as s:
+            s.until("❯")
+            s.press("long one", "enter")
+            s.until(lambda rows: any("wants" in r for r in rows) and "❯ 1 Yes" in rows)
+            s.quiet(0.6)
+            s.press("1", "enter")
+            before, shown = [], []
+            while s.rows() != before:  # page by page, to the end
+                assert "❯ 1 Yes" in s.rows() and len(lab.models[-1].bodies()) == 1, s.rows()
+                before = s.rows()
+                shown += re.findall(r"line (\d+);", "".join(before))
+                s.press("pgdn")
+                s.quiet()
+            assert size[0] < 80 or sorted(set(shown), key=int) == [str(i) for i in range(59)], shown  # no row was passed by
+            s.press("down")
+            s.until("❯ 2 ")
+            s.press("up", "enter")
+            s.seen("hear you.")
+        lab.models.pop().stop()
+
+
+def a_paste_while_a_question_is_open_waits_in_the_prompt(lab):
+    with view(lab) as s:
+        opened(s, "run it", "wants to use Bash")
+        s.paste("first\nsecond 1\n")
+        s.until("waits in the prompt")
+        s.press("1", "enter")
+        s.seen("Ran.")
+        s.until("❯ first")
+        s.press("enter")
+        s.seen("I hear you.")
+    assert prompts(lab)[-1].strip() == "first\nsecond 1", prompts(lab)
+
+
 def questions_of_two_agents_are_walked_through(lab):
     with view(lab) as s:
         ready(s)
@@ -432,7 +468,8 @@ def a_folder_that_is_not_trusted_is_worked_in_without_what_it_brings(lab):
 if __name__ == "__main__":
     main(questions_are_tabs_and_take_several_answers, a_question_that_needs_no_answer_any_more_is_closed, a_form_is_checked_before_it_is_sent,
          a_form_closes_when_its_server_stops_waiting, the_rule_that_is_kept_can_be_changed, a_rule_that_was_looked_at_is_no_reason,
-         a_command_that_does_not_fit_is_shown_whole_before_yes_works, questions_of_two_agents_are_walked_through,
+         a_command_that_does_not_fit_is_shown_whole_before_yes_works, in_a_low_window_what_is_asked_comes_before_the_choices,
+         a_paste_while_a_question_is_open_waits_in_the_prompt, questions_of_two_agents_are_walked_through,
          the_question_of_an_edit_shows_the_difference, edits_can_be_accepted_from_one_on, a_long_difference_is_shown_whole_before_yes_works,
          a_plan_is_shown_as_markdown_and_approved, the_trust_of_a_folder_is_asked_before_the_first_prompt_and_kept,
          a_folder_that_is_not_trusted_is_worked_in_without_what_it_brings)

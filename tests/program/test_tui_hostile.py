@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 
-from lab import main, until
-from test_tui import HEAD, PLAIN, asked, leave, open_gate, ready, screen
+from lab import CADRE, main, until
+from test_tui import HEAD, PLAIN, asked, gate, leave, open_gate, ready, screen
 
 # every kind once: OSC, DCS, APC, SOS, PM, CSI with questions, the end of a paste, 8-bit controls, shifts, readings from right to left
 KINDS = ["\x1b]52;c;b3duZWQ=\a", "\x1b]0;owned\x1b\\", "\x1b]1337;File=:x\a", "\x1bP+q544e\x1b\\", "\x1b_Ga=T;AAAA\x1b\\", "\x1bXowned\x1b\\", "\x1b^owned\x1b\\",
@@ -104,7 +104,7 @@ def hostile(lab):
 CASES = (("answers", False), ("thinks", False), ("lists", False), ("runs", False), ("touches", True), ("asks", True), ("books", True), ("edits", True), ("plans", False), ("delegates", False))
 VIEWS = ((("C-o",), "q leaves", "q"), (("/diff", "enter"), "Changes since", "q"), (("C-x", "t"), "Agents: ", "q"), (("@fh",), "@f", "C-u"), (("/pol",), "/polish", "C-u"),
          (("/skills", "enter"), "userSettings", "C-u"), (("/mcp", "enter"), "connected", "C-u"), (("/hooks", "enter"), "command: ", "C-u"),
-         (("/context", "enter"), " tokens (", "C-u"), (("/status", "enter"), "session", "C-u"), (("/permissions", "enter"), "Bash(", "C-u"), (("/usage", "enter"), "$", "C-u"),
+         (("/context", "enter"), " tokens (", "C-u"), (("/status", "enter"), "session", "C-u"), (("/permissions", "enter"), "esc leaves", "esc"), (("/usage", "enter"), "$", "C-u"),
          (("/agents", "enter"), "userSettings", "C-u"), (("/model", "enter"), "esc leaves", "esc"), (("/output-style", "enter"), "esc leaves", "esc"), (("/memory", "enter"), "esc leaves", "esc"),
          (("/rewind", "enter"), "esc leaves", "esc"), (("/resume", "enter"), "esc leaves", "esc"), (("@agent-",), "@agent-", "C-u"))
 
@@ -199,6 +199,101 @@ def a_suspended_editor_comes_back(lab):
         leave(ready(s))
 
 
+def whatever_an_editor_does_the_draft_is_whole(lab):
+    """Ctrl-C in one that leaves the keys to the terminal, a failure, a file that is not UTF-8, output in the middle of a row"""
+    lab.model("rule says\n  text I hear you.\n", log=True)
+    cases = ((": > began; exec sleep 600", "❯ words", True), ("echo never > \"$1\"; exit 3", "❯ words", False),
+             ("printf 'caf\\351 \\000x\\360' > \"$1\"", "❯ caf�  x�", False),
+             ("printf rest; echo other > \"$1\"", "❯ other", False))
+    for number, (script, shown, interrupt) in enumerate(cases):
+        path = os.path.join(lab.work, "editor%d.sh" % number)
+        with open(path, "w") as f:
+            f.write("#!/bin/sh\n" + script + "\n")
+        os.chmod(path, 0o755)
+        with screen(lab, env={**PLAIN, "EDITOR": path}) as s:
+            ready(s)
+            s.press("words", "C-g")
+            if interrupt:
+                until(lambda: os.path.exists(os.path.join(lab.work, "began")), "the editor does not begin")
+                s.send("\x03")
+            if shown == "❯ words":
+                s.until_raw(lambda raw: b"the editor failed" in raw)  # it is shown for two seconds
+            s.until(lambda rows: shown in rows)
+            s.press("!")
+            s.until(lambda rows: shown + "!" in rows)
+
+
+def agents_work_while_an_editor_has_the_terminal(lab):
+    """A turn continues, and is on the screen when the editor ends; a question that came meanwhile waits."""
+    gate(lab, "begin", """
+rule removes
+  prompt contains "begin"
+  turn 2
+  call Bash {"command": "touch removed", "description": "r"}
+rule says
+  text I hear you.
+""")
+    path = os.path.join(lab.work, "editor.sh")
+    with open(path, "w") as f:
+        f.write("#!/bin/sh\nmkfifo wait; printf 'it is '; touch began; read line < wait; echo $line > \"$1\"; printf open\n")
+    os.chmod(path, 0o755)
+    with screen(lab, HEAD, env={**PLAIN, "EDITOR": path}) as s:
+        ready(s)
+        s.press("begin", "enter")
+        s.until("esc interrupts")
+        s.press("words", "C-g")
+        until(lambda: os.path.exists(os.path.join(lab.work, "began")), "the editor does not begin")
+        open_gate(lab)
+        until(lambda: len(list(lab.models[0].bodies())) > 1, "the turn waits for the editor")
+        os.kill(s.pid, signal.SIGWINCH)
+        with open(os.path.join(lab.work, "wait"), "w") as f:
+            f.write("1 edited\n")
+        s.until_raw(lambda raw: b"it is open" in raw)  # and nothing of ours in between
+        s.until(lambda rows: "❯ 1 edited" in rows and any("a question waits: tab" in row for row in rows))
+        s.press("tab")
+        s.until("1-9 choose")
+        assert not os.path.exists(os.path.join(lab.work, "removed"))
+
+
+def an_editor_that_stops_its_group_gives_the_shell_the_terminal(lab):
+    """As Ctrl-Z in vim does"""
+    lab.model("rule says\n  text I hear you.\n")
+    path = os.path.join(lab.work, "editor.sh")
+    with open(path, "w") as f:
+        f.write("#!/bin/sh\nkill -TSTP 0\necho edited > \"$1\"\n")
+    os.chmod(path, 0o755)
+    with screen(lab, "--norc", "--noprofile", "-i", program="bash", env={**PLAIN, "PS1": "shell> ", "EDITOR": path}) as s:
+        s.until("shell>")
+        s.press(CADRE, "enter")
+        ready(s)
+        s.press("words", "C-g")
+        s.until(lambda rows: rows[s.cursor()[0]] == "shell>")
+        s.press("fg", "enter")
+        s.until(lambda rows: rows[s.cursor()[0]] == "❯ edited")
+        s.press("C-c", "C-d", "C-d")
+        s.until(lambda rows: rows[s.cursor()[0]] == "shell>")
+
+
+def an_editor_ends_with_the_program(lab):
+    """SIGTERM, also if the editor takes no notice of it"""
+    lab.model("rule says\n  text I hear you.\n")
+    for script in ("echo $$ > pid; exec sleep 600", "trap '' HUP TERM; echo $$ > pid; exec sleep 600"):
+        path, pid = os.path.join(lab.work, "editor.sh"), os.path.join(lab.work, "pid")
+        with open(path, "w") as f:
+            f.write("#!/bin/sh\n" + script + "\n")
+        os.chmod(path, 0o755)
+        with screen(lab, env={**PLAIN, "EDITOR": "exec " + path}) as s:
+            ready(s)
+            s.press("words", "C-g")
+            editor = until(lambda: int(open(pid).read()), "the editor does not begin")
+            os.kill(s.pid, signal.SIGTERM)
+            assert s.wait() == 128 + signal.SIGTERM
+            assert not os.path.exists("/proc/%d" % editor)
+            assert s.raw.rfind(b"\x1b[?2004l") > s.raw.rfind(b"\x1b[?2004h")
+        os.unlink(pid)
+
+
 if __name__ == "__main__":
     main(no_text_of_others_is_more_than_text, widths_of_others_leave_the_rows_whole, windows_of_any_size_and_storms_of_resizes_end_well,
-         a_suspended_editor_comes_back)
+         a_suspended_editor_comes_back, whatever_an_editor_does_the_draft_is_whole, agents_work_while_an_editor_has_the_terminal,
+         an_editor_that_stops_its_group_gives_the_shell_the_terminal, an_editor_ends_with_the_program)

@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import re
+import select
 import signal
 import struct
 import subprocess
@@ -62,14 +63,14 @@ def keys_are_those_of_the_file(lab):
         s.seen("I hear you.")
         ready(s)
         s.press("/doctor", "enter")
-        s.seen('Chat: ctrl+n: there is no action "chat:fly"')
+        s.seen('Chat: ctrl+n: no such action: "chat:fly"')
         s.press("?")
         s.seen("ctrl+q ctrl+a, enter")
         s.press("C-d", "C-d")
         assert s.wait() == 0
     assert prompts(lab) == ["a line"], prompts(lab)
     done = lab.cadre("doctor")
-    assert done.code == 1 and 'Chat: ctrl+n: there is no action "chat:fly"' in done.out, done
+    assert done.code == 1 and 'Chat: ctrl+n: no such action: "chat:fly"' in done.out, done
 
 
 def the_help_and_the_documentation_name_every_key(lab):
@@ -506,6 +507,30 @@ def an_image_of_the_clipboard_is_sent(lab):
 # ---- the terminal is asked ---------------------------------------------------------------------------------------------------
 
 
+def up_and_down_are_rows_of_the_window(lab):
+    """A line that the window breaks has rows; the history begins above the first one. The cursor is never inside of a character."""
+    with screen(lab, size=(40, 20)) as s:
+        s.until("❯")
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        s.until("ctx 0%")
+        s.press("a" * 50 + "日本語", "up", "X")  # 19 columns behind the left edge
+        s.until("❯ " + "a" * 19 + "X" + "a" * 17)
+        s.press("left", "left", "down", "Y")
+        s.until(lambda rows: rows[s.cursor()[0]] == "  " + "a" * 14 + "日本Y語")
+        s.press("up", "up")
+        s.until(lambda rows: rows[s.cursor()[0]] == "❯ hello")
+        s.press("down", "end", "C-u", "日本語👍🏽", "\n", "abcdefgh", "left", "up", "x")  # 7 columns: before the thumb
+        s.until(lambda rows: rows[s.cursor()[0]] == "❯ 日本語x👍🏽")
+        leave_line(s)
+
+
+def leave_line(s):
+    s.press("C-c")
+    s.until(lambda rows: rows[s.cursor()[0]] == "❯")
+    leave(s)
+
+
 def widths_are_asked_and_kept(lab):
     path = os.path.join(lab.env["HOME"], ".claude", "cadre", "terminals.json")
     with screen(lab) as s:
@@ -526,6 +551,23 @@ def widths_are_asked_and_kept(lab):
         s.seen("I hear you.")
         leave(s)
     assert json.load(open(path)) == {"xterm": "4 8 1"}
+
+
+class Within(Screen):
+    """screen inside tmux: it goes back by the widths that it believes in, which takes the outer cursor to the start of the row."""
+
+    def _show(self, data):
+        return super()._show(data.replace(b"\x1b[3G\x1b[K", b"\x1b[1G\x1b[K"))
+
+
+def the_prompt_is_there_behind_the_question_for_widths(lab):
+    lab.model(SCENARIO, log=True)
+    with Within(lab, env=PLAIN) as s:
+        s.until("? keys")
+        s.until_raw(lambda raw: b"\x1b[3G\x1b[K" in raw)
+        s.quiet()
+        assert s.rows()[s.cursor()[0]] == "❯" and s.cursor()[1] == 2, (s.rows(), s.cursor())
+        leave(s)
 
 
 def keys_of_kitty_are_used_where_the_terminal_has_them(lab):
@@ -561,7 +603,7 @@ def child_of(pid):
 def a_kill_gives_the_terminal_back(lab):
     script = 'stty -g; "$0"; read line; stty -g; echo over'
     for how, where in ((signal.SIGKILL, ""), (signal.SIGKILL, "page"), (signal.SIGKILL, "turn"), (signal.SIGSEGV, "page"), (signal.SIGBUS, "")):
-        with screen(lab, "-c", script, CADRE, program="sh", kitty=True) as s:
+        with screen(lab, "-c", script, CADRE, program="sh", kitty=True, env={**PLAIN, "TERM_PROGRAM": "ghostty"}) as s:
             ready(s)
             s.until_raw(lambda raw: b"\x1b[>1u" in raw)
             if where == "page":
@@ -583,9 +625,57 @@ def a_kill_gives_the_terminal_back(lab):
             modes = modes_of(s.all())
             assert len(set(modes)) == 1 and len(modes) == 2, (how, where, before, s.all())
             assert any("echoed" in r for r in s.all()), s.all()
-            assert s.raw.rfind(b"\x1b[<u") > s.raw.rfind(b"\x1b[>1u")
+            # each screen of such a terminal has keys of its own; what another program asked for below us is not ours to take away
+            assert s.raw.count(b"\x1b[<u") == s.raw.count(b"\x1b[>1u") == 1 and s.raw.rfind(b"\x1b[<u") > s.raw.rfind(b"\x1b[?1047l"), (how, where)
             if where == "page":
                 assert s.raw.rfind(b"\x1b[?1047l") > s.raw.rfind(b"\x1b[?1049h")
+            if where == "turn":
+                assert s.raw.rfind(b"\x1b]0;\a") > s.raw.rfind(b"\x1b]0;cadre: slowly\a") > 0
+                assert s.raw.rfind(b"\x1b]9;4;0\a") > s.raw.rfind(b"\x1b]9;4;3\a") > 0
+
+
+def keeper_of(pid):
+    def found():
+        children = open("/proc/%d/task/%d/children" % (pid, pid)).read().split()
+        return [int(c) for c in children if open("/proc/%s/comm" % c).read() == "cadre-keeper\n"]
+    until(found, "no keeper")  # it starts behind the first paint
+    return found()[0]
+
+
+def a_shell_that_is_quicker_than_the_keeper_gets_the_main_screen_back(lab):
+    with screen(lab, "-c", '"$0"; stty sane; echo shell has it; read line; echo over', CADRE, program="sh") as s:
+        ready(s)
+        s.press("C-x", "t")
+        s.until("Agents: ")
+        pid = child_of(s.pid)
+        keeper = keeper_of(pid)
+        os.kill(keeper, signal.SIGSTOP)
+        os.kill(pid, signal.SIGKILL)
+        s.until("shell has it")
+        assert s.raw.rfind(b"\x1b[?1049h") > s.raw.rfind(b"\x1b[?1047l")
+        os.kill(keeper, signal.SIGCONT)
+        s.until_raw(lambda raw: raw.rfind(b"\x1b[?2004l") > raw.rfind(b"\x1b[?1047l") > raw.rfind(b"\x1b[?1049h"))
+        s.press("x", "enter")
+        s.seen("over")
+
+
+def a_kill_of_a_stopped_program_leaves_the_terminal_to_what_has_it(lab):
+    """It was given back; what runs now may have it raw, as an editor does."""
+    with screen(lab, "--norc", "--noprofile", "-i", program="bash", env={**PLAIN, "PS1": "shell> "}) as s:
+        s.until("shell>")
+        s.press(CADRE, "enter")
+        ready(s)
+        pid = child_of(s.pid)
+        keeper = keeper_of(pid)
+        s.press("C-z")
+        s.until("Stopped")
+        s.press("stty raw -echo; kill -9 %d; cat" % pid, "enter")
+        fd = os.pidfd_open(keeper)
+        ended, _, _ = select.select([fd], [], [], DEADLINE_S)
+        os.close(fd)
+        assert ended, "the keeper does not end"
+        assert not termios.tcgetattr(s.fd)[1] & termios.OPOST, "it is not raw any more"
+        assert s.raw.count(b"\x1b[?1047l") == 0, s.raw[-500:]
 
 
 def a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back(lab):
@@ -612,6 +702,32 @@ def a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back(lab):
         s.press("C-d", "C-d")
         s.until(lambda rows: rows[s.cursor()[0]] == "shell>")
     assert prompts(lab) == ["half a line more"], prompts(lab)
+
+
+def what_the_terminal_tells_during_a_turn_it_tells_behind_a_stop(lab):
+    with screen(lab, "--norc", "--noprofile", "-i", program="bash", env={**PLAIN, "PS1": "shell> ", "TERM_PROGRAM": "ghostty"}, kitty=True) as s:
+        s.until("shell>")
+        s.press(CADRE, "enter")
+        ready(s)
+        s.press("slowly", "enter")
+        s.until("fills the line")
+        s.press("C-z")
+        s.until(lambda rows: rows[s.cursor()[0]] == "shell>")
+        ours = s.raw
+        for on, off in ((b"\x1b[?1004h", b"\x1b[?1004l"), (b"\x1b]9;4;3\a", b"\x1b]9;4;0\a"), (b"\x1b[>1u", b"\x1b[<u"), (b"\x1b]0;cadre: slowly\a", b"\x1b]0;\a")):
+            assert 0 < ours.rfind(on) < ours.rfind(off), (on, off)
+        assert b"\0" not in ours
+        s.press("fg", "enter")
+        s.until("esc interrupts")
+        for on in (b"\x1b[?1004h", b"\x1b]9;4;3\a", b"\x1b[>1u", b"\x1b]0;cadre: slowly\a"):
+            s.until_raw(lambda raw, on=on: raw.rfind(on) >= len(ours))
+        s.press("esc")
+        s.seen("Interrupted.")
+        ready(s)
+        s.press("C-d", "C-d")
+        s.until(lambda rows: rows[s.cursor()[0]] == "shell>")
+        keys = re.findall(rb"\x1b\[>1u|\x1b\[<u", s.raw)
+        assert len(keys) >= 4 and keys == [b"\x1b[>1u", b"\x1b[<u"] * (len(keys) // 2), keys
 
 
 def views_and_questions_are_suspended_and_come_back(lab):
@@ -734,7 +850,9 @@ if __name__ == "__main__":
          the_keys_of_vim_edit_and_the_mode_is_shown, ctrl_w_cuts_back_to_a_blank_if_the_setting_says_so, five_thousand_letters_are_one_prompt_with_and_without_brackets,
          three_pasted_lines_are_one_request, a_line_of_ten_megabytes_and_broken_characters_are_pasted,
          megabytes_without_brackets_are_marks_and_one_prompt, images_and_pdf_files_that_are_dropped_are_sent,
-         an_image_of_the_clipboard_is_sent, widths_are_asked_and_kept, keys_of_kitty_are_used_where_the_terminal_has_them,
-         a_kill_gives_the_terminal_back, a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back, views_and_questions_are_suspended_and_come_back,
+         an_image_of_the_clipboard_is_sent, up_and_down_are_rows_of_the_window, the_prompt_is_there_behind_the_question_for_widths, widths_are_asked_and_kept, keys_of_kitty_are_used_where_the_terminal_has_them,
+         a_kill_gives_the_terminal_back, a_shell_that_is_quicker_than_the_keeper_gets_the_main_screen_back,
+         a_kill_of_a_stopped_program_leaves_the_terminal_to_what_has_it, a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back,
+         what_the_terminal_tells_during_a_turn_it_tells_behind_a_stop, views_and_questions_are_suspended_and_come_back,
          a_terminal_that_vanishes_leaves_a_session_that_can_be_resumed,
          a_letter_before_the_question_of_a_background_agent_is_a_prompt, an_idle_prompt_does_nothing)

@@ -81,6 +81,26 @@ rule slow command
 rule slow command end
   prompt contains "slow command"
   text Over.
+rule returns
+  prompt contains "print returns"
+  turn 1
+  call Bash {"command": "printf 'HTTP/1.1 200 OK\\r\\nServer: x\\r\\n'; printf '10 percent\\r50 percent\\r100 percent\\n'", "description": "n"}
+rule crlf
+  prompt contains "system edit"
+  turn 1
+  call Read {"file_path": "crlf.txt"}
+rule crlf more
+  prompt contains "system edit"
+  turn 2
+  call Edit {"file_path": "crlf.txt", "old_string": "two", "new_string": "three"}
+rule mixed
+  prompt contains "mixed edit"
+  turn 1
+  call Read {"file_path": "mixed.txt"}
+rule mixed more
+  prompt contains "mixed edit"
+  turn 2
+  call Edit {"file_path": "mixed.txt", "old_string": "two", "new_string": "three"}
 rule says
   text I hear you.
 """
@@ -213,6 +233,30 @@ def a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups(lab
         leave(s)
 
 
+def a_failed_try_says_when_the_next_one_begins_and_errors_break_at_words(lab):
+    lab.model("""
+rule busy
+  prompt contains "busy"
+  status 529 overloaded_error "The service has more to do than it can, and that will last for as long as nothing changes there"
+rule refused
+  status 401 authentication_error "the word at the right edge of this window is ununderstandable"
+""", log=True)
+    with view(lab, size=(72, 20)) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("ununderstandable")
+        rows = s.rows()
+        at = next(i for i, r in enumerate(rows) if r.startswith("✗ "))
+        assert " ".join(rows[at:at + 3]).count("the word at the right edge of this window is ununderstandable") == 1, rows
+        ready(s)
+        s.press("busy", "enter")
+        s.until(lambda rows: any(re.search(r"try \d+ in \d+(\.0)? s, gives up in 29 min \. [2-9]\.\d s \. esc interrupts \. .*…$", r) for r in rows))
+        s.press("esc")
+        s.seen("Interrupted.")
+        ready(s)
+        leave(s)
+
+
 def an_interrupted_turn_leaves_the_use_of_the_window(lab):
     """It has no figures of its own."""
     lab.model("rule never\n  prompt contains \"wait\"\n  delay 600000\n  text late\nrule says\n  text I hear you.\n", log=True)
@@ -282,6 +326,41 @@ def an_edit_counts_its_lines_and_marks_the_words_that_differ(lab):
         leave(s)
 
 
+def returns_are_taken_as_a_terminal_takes_them(lab):
+    with view(lab, "--allowedTools=Bash") as s:
+        ask(s, "print returns", "I hear you.")
+        shown = ["HTTP/1.1 200 OK", "Server: x", "100 percent"]
+        assert [r.strip() for r in s.all() if r.startswith("    ") and "printf" not in r] == shown, s.all()
+        ready(s)
+        s.press("C-u", "!printf 'a\\r\\nb\\rc\\n'", "enter")
+        s.until(lambda rows: "a" in rows and "c" in rows)
+        s.press("C-o")
+        s.until(lambda rows: [r.strip() for r in rows if r.startswith("    ") and "printf" not in r][:3] == shown)
+        s.press("q")
+        ready(s)
+        assert not any("x0d" in r for r in s.all()), s.all()
+        leave(s)
+
+
+def lines_of_another_system_are_a_word_and_not_a_mark_on_each(lab):
+    """A file with lines of both kinds shows which ones"""
+    for name, text in (("crlf.txt", "one\r\ntwo\r\n"), ("mixed.txt", "one\r\ntwo\n")):
+        with open(os.path.join(lab.work, name), "w", newline="") as f:
+            f.write(text)
+    with view(lab, "--permission-mode", "acceptEdits") as s:
+        ask(s, "system edit", "I hear you.")
+        rows = [r.strip() for r in s.all() if r.startswith("    ")]
+        assert rows == ["(lines end with CR LF)", "1   one", "2 - two", "2 + three"], rows
+        ready(s)
+        leave(s)
+    with view(lab, "--permission-mode", "acceptEdits") as s:
+        ask(s, "mixed edit", "I hear you.")
+        rows = [r.strip() for r in s.all() if r.startswith("    ")]
+        assert rows == ["1   one\\x0d", "2 - two", "2 + three"], rows
+        ready(s)
+        leave(s)
+
+
 def code_keeps_its_tabs_and_a_call_its_own_time(lab):
     """A file of three lines has three; what the user took to answer is not the edit's time."""
     write(lab, "a.txt", "one\n\twhile (p < end)\ntwo\n")
@@ -322,6 +401,37 @@ def the_past_begins_with_a_call_and_says_what_was_interrupted(lab):
             assert not rows[first].startswith("    "), rows
             assert any(r == "Interrupted." for r in rows) and not any("Request interrupted" in r for r in rows), rows
             leave(s)
+
+
+def the_past_shows_of_calls_what_the_view_shows(lab):
+    """What an agent's call returns at once is for the model; what is read is not repeated."""
+    write(lab, "a.txt", "secret one\n")
+    lab.model("""
+rule child
+  agent general-purpose
+  text The report.
+rule calls
+  prompt contains "look"
+  turn 1
+  call Read {"file_path": "a.txt"}
+  call Read {"file_path": "none.txt"}
+  call Bash {"command": "echo printed", "description": "e"}
+  call Agent {"description": "Map it", "prompt": "map", "subagent_type": "general-purpose", "run_in_background": true}
+rule says
+  text I hear you.
+""")
+    with view(lab, "--allowedTools=Bash") as s:
+        ready(s)
+        s.press("look", "enter")
+        s.seen("I hear you.")
+        s.seen('Agent "Map it" finished')
+        leave(ready(s))
+    with view(lab, "--continue") as s:
+        rows = ready(s).all()
+        calls = [r.split(" . ")[0][:28] for r in rows if r[:1] == "●" or r[:4] == "    "]
+        assert calls == ["● Read a.txt", "● Read none.txt", "    File does not exist. Not", "● Bash echo printed", "    printed", "● Agent Map it"], rows
+        assert not any("secret one" in r or "agentId" in r for r in rows), rows
+        leave(s)
 
 
 def the_list_of_what_is_to_be_done_is_a_row(lab):
@@ -429,10 +539,11 @@ def prose_is_left_to_the_terminal_if_the_setting_says_so(lab):
 
 
 if __name__ == "__main__":
-    main(code_keeps_its_tabs_and_a_call_its_own_time,
-         the_past_begins_with_a_call_and_says_what_was_interrupted, a_light_background_is_asked_for_and_addresses_are_links, the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
+    main(returns_are_taken_as_a_terminal_takes_them, lines_of_another_system_are_a_word_and_not_a_mark_on_each, code_keeps_its_tabs_and_a_call_its_own_time,
+         the_past_shows_of_calls_what_the_view_shows, the_past_begins_with_a_call_and_says_what_was_interrupted, a_light_background_is_asked_for_and_addresses_are_links, the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
          no_sequence_of_an_answer_a_tool_or_an_agent_reaches_the_terminal,
-         keys_that_are_typed_ahead_reach_the_view_that_opens, a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, an_interrupted_turn_leaves_the_use_of_the_window, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
+         keys_that_are_typed_ahead_reach_the_view_that_opens, a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, a_failed_try_says_when_the_next_one_begins_and_errors_break_at_words,
+         an_interrupted_turn_leaves_the_use_of_the_window, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
          an_edit_counts_its_lines_and_marks_the_words_that_differ, the_list_of_what_is_to_be_done_is_a_row,
          thinking_is_shown_if_the_setting_says_so_and_always_in_the_transcript, a_long_command_shows_its_time_and_its_folded_output,
          a_turn_ends_with_time_tokens_and_marks_for_the_terminal, marks_are_ascii_if_the_setting_says_so,

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from lab import main
-from mock import AWS_KEYS, SSE, Mock, cases, chunks, delta, front, gateway, message, pinned, result, said, signature_of
+from mock import AWS_KEYS, SSE, Mock, call, cases, chunks, delta, front, gateway, message, pinned, result, said, signature_of
 
 REFUSED = '{"type":"error","error":{"type":"invalid_request_error","message":%s}}'
 
@@ -95,7 +95,7 @@ def what_a_gateway_refuses_is_left_out(lab):
     """A gateway answers 400 with its own words; the same request follows without the member, also for the next turn."""
     effort, thinking = (lambda b: "effort" not in b.get("output_config", {})), (lambda b: "thinking" not in b)
     rows = (("output_config: Extra inputs are not permitted", effort), ("This model does not support the effort parameter.", effort),
-            ("capability_rejected: effort", effort), ("adaptive thinking is not supported on this model", thinking),
+            ("capability_rejected: effort", effort), ("Unsupported parameter: thinking", thinking), ('json: unknown field "thinking"', thinking), ("adaptive thinking is not supported on this model", thinking),
             ("thinking: Extra inputs are not permitted", thinking), ("capability_rejected: thinking", thinking),
             ("`max_tokens` must be greater than `thinking.budget_tokens`", thinking),
             ("When `thinking` is enabled, a final `assistant` message must start with a thinking block", thinking))
@@ -308,8 +308,31 @@ def keys_come_from_the_container_and_the_instance(lab):
     assert [r["path"] for r in server.seen[1:]] == ["/latest/api/token", "/latest/meta-data/iam/security-credentials/",
                                                     "/latest/meta-data/iam/security-credentials/role-1"], server.seen
     assert all("Credential=AKC/" in r["headers"]["authorization"] for r in kept), kept
-    done = lab.cadre("-p", "hi", env={"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://example.com/keys"})
-    assert done.code == 1 and "http only for loopback" in done.out, done
+    # Neither passes a proxy: its owner would read the token of the container, and cannot reach the instance.
+    proxy, seen = Mock(lambda n, r: (400, {}, "{}")), len(server.seen)
+    for name, url in (("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.url + "/keys"), ("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.url)):
+        lab.cadre("-p", "hi", env={name: url, "AWS_CONTAINER_AUTHORIZATION_TOKEN": "secret", "http_proxy": proxy.url})
+    assert len(server.seen) == seen + 4 and all("/model/" in r["path"] for r in proxy.seen), (server.seen[seen:], proxy.seen)
+    for host in ("example.com", "localhost.invalid", "127.0.0.1.invalid", "localhost@nowhere.invalid", "169.254.170.2.invalid"):
+        done = lab.cadre("-p", "hi", env={"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"http://{host}/keys"})
+        assert done.code == 1 and "http only for loopback" in done.out, done
+
+
+def an_instance_without_tokens_gives_keys_all_the_same(lab):
+    """A container behind one hop more gets no token, and answers without one are allowed there."""
+    def reply(n, request):
+        if request["path"] == "/latest/api/token":
+            return 403, {}, ""
+        assert "x-aws-ec2-metadata-token" not in request["headers"], request
+        return 200, {}, "role-1" if request["path"].endswith("/") else json.dumps({"AccessKeyId": "AK1", "SecretAccessKey": "s", "Token": "t"})
+
+    model, server = lab.model("rule\n  text yes"), Mock(reply)
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", ANTHROPIC_BEDROCK_BASE_URL=model.url, AWS_EC2_METADATA_SERVICE_ENDPOINT=server.url)
+    del lab.env["AWS_EC2_METADATA_DISABLED"]
+    done = lab.cadre("-p", "hi")
+    assert done.out == "yes\n" and len(server.seen) == 3, (done, server.seen)
+    done = lab.cadre("-p", "hi", env={"AWS_EC2_METADATA_V1_DISABLED": "true"})
+    assert done.code == 1 and "no AWS credentials" in done.out and len(server.seen) == 4, (done, server.seen)
 
 
 def a_request_above_a_megabyte_is_signed_whole(lab):
@@ -347,11 +370,106 @@ def vertex_follows_its_variables(lab):
     pinned(lab, "CLAUDE_CODE_USE_VERTEX", ANTHROPIC_VERTEX_PROJECT_ID="p1", CLAUDE_CODE_SKIP_VERTEX_AUTH="1")
     lab.env["ANTHROPIC_VERTEX_BASE_URL"] = front(model.url, kept).url + "/v1"
     rows = (({}, "p1", "us-east5"), ({"CLOUD_ML_REGION": "eu", "GOOGLE_CLOUD_PROJECT": "p2"}, "p2", "eu"),
-            ({"VERTEX_REGION_CLAUDE_OPUS_5_5": "global", "GCLOUD_PROJECT": "p3", "GOOGLE_CLOUD_PROJECT": "p2"}, "p3", "global"))
+            ({"VERTEX_REGION_CLAUDE_5_5_OPUS": "global", "GCLOUD_PROJECT": "p3", "GOOGLE_CLOUD_PROJECT": "p2"}, "p3", "global"),
+            ({"CLAUDE_CODE_SKIP_VERTEX_AUTH": "on"}, "p1", "us-east5"))
     for env, project, region in rows:
         done = lab.cadre("-p", "--model", "claude-opus-5-5", "hi", env=env)
         assert done.out == "yes\n" and "/projects/%s/locations/%s/" % (project, region) in kept[-1]["path"], (env, kept[-1]["path"])
         assert "authorization" not in kept[-1]["headers"], kept[-1]["headers"]
+
+
+def each_model_of_vertex_has_a_variable_for_its_region(lab):
+    """Their names are those of Claude Code: version and family, for some family and version."""
+    names = {"claude-sonnet-4-5-20250929": "4_5_SONNET", "claude-opus-4-20250514": "4_0_OPUS", "claude-opus-4-0": "4_0_OPUS",
+             "claude-opus-4-1-20250805": "4_1_OPUS", "claude-sonnet-5": "5_SONNET", "claude-haiku-4-5": "HAIKU_4_5",
+             "claude-fable-5": "FABLE_5", "claude-3-5-haiku-20241022": "3_5_HAIKU"}
+    model = lab.model("rule\n  text yes")
+    kept = []
+    pinned(lab, "CLAUDE_CODE_USE_VERTEX", ANTHROPIC_VERTEX_PROJECT_ID="p1", CLAUDE_CODE_SKIP_VERTEX_AUTH="1")
+    lab.env["ANTHROPIC_VERTEX_BASE_URL"] = front(model.url, kept).url + "/v1"
+    every = {"VERTEX_REGION_CLAUDE_" + name: name.lower().replace("_", "-") for name in names.values()}
+    for name, variable in names.items():
+        done = lab.cadre("-p", "--model", name, "hi", env={"CLOUD_ML_REGION": "global", **every})
+        region = "/locations/%s/" % every["VERTEX_REGION_CLAUDE_" + variable]
+        assert done.out == "yes\n" and region in kept[-1]["path"], (name, done, kept[-1]["path"] if kept else None)
+
+
+def names_without_a_date_get_the_one_that_clouds_want(lab):
+    rows = {"claude-sonnet-4-5": ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5@20250929"),
+            "claude-opus-4-0": ("us.anthropic.claude-opus-4-20250514-v1:0", "claude-opus-4@20250514"),
+            "claude-haiku-4-5": ("us.anthropic.claude-haiku-4-5-20251001-v1:0", "claude-haiku-4-5@20251001"),
+            "claude-opus-4-6": ("us.anthropic.claude-opus-4-6-v1", "claude-opus-4-6"),
+            "claude-sonnet-4-6": ("us.anthropic.claude-sonnet-4-6", "claude-sonnet-4-6"),
+            "claude-opus-5-5": ("us.anthropic.claude-opus-5-5", "claude-opus-5-5")}
+    lab.env.update(ANTHROPIC_VERTEX_PROJECT_ID="p1", **AWS_KEYS)
+    for name, sent in rows.items():
+        for provider, expected in zip(("bedrock", "vertex"), sent):
+            shown = json.loads(lab.cadre("models", "show", name, "--provider", provider, "--json").out)
+            assert shown["sent"] == expected and shown["priceSource"] == "built in", shown
+
+
+def a_switch_is_off_by_each_word_for_it(lab):
+    """Of a switch that skips a signature, one that fetches keys for every request, and one that leaves marks out."""
+    mock = Mock(lambda n, r: (400, {}, '{"message":"no"}'))
+    other = pinned(lab, "CLAUDE_CODE_USE_BEDROCK", ANTHROPIC_BEDROCK_BASE_URL=mock.url, **AWS_KEYS)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = mock.url
+    for value, is_signed in (("1", False), ("on", False), ("0", True), ("false", True), ("No", True), ("off", True)):
+        lab.cadre("-p", "--model", "claude-opus-5-5", "hi", env={"CLAUDE_CODE_SKIP_BEDROCK_AUTH": value})
+        assert ("authorization" in mock.seen[-1]["headers"]) == is_signed and not other.seen, (value, mock.seen[-1]["headers"])
+    for value, is_marked in (("1", False), ("false", True), ("off", True)):
+        lab.cadre("-p", "--model", "claude-opus-5-5", "hi", env={"DISABLE_PROMPT_CACHING": value})
+        assert (b"cache_control" in mock.seen[-1]["raw"]) == is_marked, value
+
+
+def each_cloud_takes_its_key_or_none_at_all(lab):
+    """The headers that say who asks; None: it must not be there."""
+    platform = {"CLAUDE_CODE_USE_ANTHROPIC_AWS": "1", "ANTHROPIC_AWS_WORKSPACE_ID": "w-1"}
+    rows = ((platform, "ANTHROPIC_AWS_BASE_URL", {"ANTHROPIC_AWS_API_KEY": "kk"}, {"x-api-key": "kk", "anthropic-workspace-id": "w-1", "authorization": None}),
+            (platform, "ANTHROPIC_AWS_BASE_URL", {"CLAUDE_CODE_SKIP_ANTHROPIC_AWS_AUTH": "1"}, {"x-api-key": None, "anthropic-workspace-id": "w-1", "authorization": None}),
+            ({"CLAUDE_CODE_USE_MANTLE": "1"}, "ANTHROPIC_BEDROCK_MANTLE_BASE_URL", {"CLAUDE_CODE_SKIP_MANTLE_AUTH": "1"}, {"authorization": None}),
+            ({"CLAUDE_CODE_USE_FOUNDRY": "1"}, "ANTHROPIC_FOUNDRY_BASE_URL", {"CLAUDE_CODE_SKIP_FOUNDRY_AUTH": "1"}, {"x-api-key": None, "authorization": None}),
+            ({"CLAUDE_CODE_USE_FOUNDRY": "1"}, "ANTHROPIC_FOUNDRY_BASE_URL", {"ANTHROPIC_FOUNDRY_AUTH_TOKEN": "t", "ANTHROPIC_FOUNDRY_API_KEY": "kk"},
+             {"x-api-key": None, "authorization": "Bearer t"}))
+    for switch, base, env, headers in rows:
+        mock = Mock(lambda n, r: message("yes"))
+        done = lab.cadre("-p", "hi", env={**switch, base: mock.url, **env})
+        assert done.out == "yes\n" and len(mock.seen) == 1, (switch, env, done)
+        for name, value in headers.items():
+            assert mock.seen[0]["headers"].get(name) == value, (switch, env, mock.seen[0]["headers"])
+
+
+def azure_has_its_resource_and_version_in_the_address(lab):
+    for env, address in (({"AZURE_OPENAI_RESOURCE_NAME": "res-1"}, "https://res-1.openai.azure.com/openai/v1"),
+                         ({"AZURE_OPENAI_BASE_URL": "https://gw.invalid/x/"}, "https://gw.invalid/x")):
+        done = lab.cadre("models", "show", "azure/d-1", "--json", env={"AZURE_OPENAI_API_KEY": "k", **env})
+        assert json.loads(done.out)["address"] == address, done
+    for query, sent in (("", "?api-version=2024-10-21"), ("?api-version=v2", "?api-version=v2")):
+        mock = Mock(lambda n, r: said("yes"))
+        done = lab.cadre("-p", "--model", "azure/d-1", "hi", env={"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_API_VERSION": "2024-10-21",
+                                                                "AZURE_OPENAI_BASE_URL": mock.url + query})
+        assert done.out == "yes\n" and mock.seen[0]["path"] == "/chat/completions" + sent, (done, mock.seen)
+
+
+def a_key_of_a_helper_lives_as_long_as_its_variable_says(lab):
+    """Each run of the helper prints another key; a turn has two requests."""
+    for ttl, keys in (("1", ["k1", "k2"]), ("60000", ["k1", "k1"])):
+        count = os.path.join(lab.folder, "count-" + ttl)
+        mock = Mock(lambda n, r: call("Bash", {"command": "sleep 0.01"}) if n == 1 else said("yes"))
+        settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url, "keyHelper": "echo >>%s; echo k$(wc -l <%s)" % (count, count)}}}
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/m-1", "--allowed-tools", "Bash(sleep *)", "--", "hi",
+                         env={"CLAUDE_CODE_API_KEY_HELPER_TTL_MS": ttl})
+        assert done.out == "yes\n", done
+        assert [r["headers"]["authorization"] for r in mock.seen] == ["Bearer " + k for k in keys], (ttl, mock.seen)
+
+
+def a_workspace_is_signed_for_the_platform(lab):
+    for own, service in (({"workspace": "w-1"}, "aws-external-anthropic"), ({}, "bedrock")):
+        mock = Mock(lambda n, r: message("yes"))
+        settings = {"providers": {"lab": {"baseUrl": mock.url, "credential": "aws", "region": "eu-west-1", **own}}}
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/claude-opus-5-5", "hi", env=AWS_KEYS)
+        headers = mock.seen[0]["headers"]
+        assert done.out == "yes\n" and "/eu-west-1/%s/aws4_request" % service in headers["authorization"], (own, done, headers)
+        assert headers.get("anthropic-workspace-id") == own.get("workspace"), headers
 
 
 def google_cloud_has_its_workspace_in_the_address(lab):

@@ -174,7 +174,7 @@ def requests(modeld):
 
 def plain(lab, session):
     """The transcript without what may differ: ids become numbers, thinking and its seals go."""
-    ids, lines = {}, []
+    ids, lines, answers = {}, [], set()
     for line in lab.transcript(session).lines:
         if line["type"] not in ("user", "assistant"):
             continue
@@ -191,8 +191,12 @@ def plain(lab, session):
                 while at and lines[at - 1][0] == "result" and lines[at - 1][1] > number.group(1):
                     at -= 1
                 lines.insert(at, ("result", number.group(1), text))
-            else:
-                lines.append((line["type"], "", text))
+            else:  # the result of a call may be there before the answer is over
+                at = len(lines)
+                while at and lines[at - 1][0] == "result" and line["message"].get("id") in answers:
+                    at -= 1
+                lines.insert(at, (line["type"], "", text))
+                answers.add(line["message"].get("id", ""))
     return lines
 
 

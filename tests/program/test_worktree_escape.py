@@ -10,7 +10,7 @@ import pathlib
 import re
 import subprocess
 
-from lab import below, main
+from lab import below, main, needs_cell
 from twenty import call
 
 WRITES = 400
@@ -122,6 +122,7 @@ echo x >../out/secret.txt; ls %s && echo LISTED
 """
 
 
+@needs_cell
 def history_and_what_git_runs_are_out_of_its_reach_and_it_commits(lab):
     """Each attack on the repository fails, with the sandbox of the settings and without; objects that the agent made are the user's
     when its command has ended. A repository of its own below the worktree is as any other."""

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * agent.c - an agent that runs. */
 #include "agents/agent/agent.h"
-#include "lib/json/json_write.h"
 #include "core/store/checkpoint.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/context.h"
@@ -25,7 +24,6 @@ void agent_emit(void *data, const struct event *event)
 	if (e.kind == EVENT_TOOL_STARTED && a->parent) {
 		agent_record_event(a->record, &task);
 		agent_emit(a, &(struct event){ .kind = EVENT_AGENT_PROGRESS, .task = &task });
-		agent_record_note(a->record);
 	}
 }
 
@@ -267,5 +265,9 @@ struct fork_base *agent_fork_base(struct agent *a)
 	transcript_fork(&q->transcript, &a->forks.history);
 	for (uint32_t i = 0; i < q->call_count; i++)
 		transcript_add(&a->forks.history, ROLE_USER, fork_placeholder(q->calls[i]->id));
+	a->forks.measured = (struct context_measure){ .prompt_blocks = q->measured.prompt_blocks,
+						      .text = q->measured.text,
+						      .media = q->measured.media };
+	context_measure_blocks(&a->forks.measured, &a->forks.history, transcript_count(&a->forks.history));
 	return &a->forks;
 }

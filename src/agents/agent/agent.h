@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * agent.h - an agent that runs: the main agent of a session, or a child. Both are this struct; they differ only in what
- * is in it (docs/internals/subagent.md).
+ * agent.h - a running agent: the main agent of a session, or a child. Both are this struct; only the contents
+ * differ (docs/internals/subagent.md).
  *
  *     agent_init -> life[] up (agents/life/life.h) -> turns by query_start -> life[] down -> agent_release */
 #pragma once
@@ -54,7 +54,7 @@ struct end_state_info {
 	bool has_report;     /* what it said counts, if only as a part */
 };
 
-const struct end_state_info *end_state_info(enum end_state state);
+extern const struct end_state_info end_states[END_STATE_COUNT];
 enum end_state end_state_of(const struct query *q);      /* of a turn that is over */
 void end_reason(struct buf *out, const struct query *q); /* why a turn failed; nothing if it did not */
 bool end_state_parse(struct str name, enum end_state *ret_state);
@@ -62,8 +62,9 @@ bool end_state_parse(struct str name, enum end_state *ret_state);
 /* What several forks of one answer share: the history with every open call answered by the same words. */
 struct fork_base {
 	struct transcript history;
-	struct fork_barrier *gate; /* reference */
-	uint32_t count;            /* blocks of the transcript that it was made of */
+	struct context_measure measured; /* of the history: a thousand forks need not read it a thousand times */
+	struct fork_barrier *gate;       /* reference */
+	uint32_t count;                  /* blocks of the transcript that it was made of */
 };
 
 /* Of a child */
@@ -203,15 +204,15 @@ void agent_kick(struct agent *a); /* a fact was recorded: its owner looks at it 
 enum { STEP_TAKES_TIME = 1 };
 void agent_step_done(struct agent *a, const struct err *err); /* err may be NULL */
 /* A text for the model with its next request; an idle agent is woken by on_notice, unless the notice is quiet. */
-static inline void agent_put_notice(struct agent *a, const struct notice_spec *spec)
+static inline void agent_put_notice(struct agent *a, const struct notice *notice)
 {
-	query_put_notice(&a->query, spec);
-	if (a->query.state == QUERY_IDLE && !spec->quiet)
+	query_put_notice(&a->query, notice);
+	if (a->query.state == QUERY_IDLE && !notice->quiet)
 		a->on_notice(a);
 }
 static inline void agent_notice(struct agent *a, const char *id, struct str text)
 {
-	agent_put_notice(a, &(struct notice_spec){ .id = id, .text = text });
+	agent_put_notice(a, &(struct notice){ .id = id, .text = text });
 }
 event_fn agent_emit; /* data is the agent */
 /* History for a fork made now; only while its answer is complete and its calls are open, or while it is idle. */

@@ -75,15 +75,13 @@ static enum classifier_answer read_answer(struct str answer, struct arena *a, st
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct str text = str_trim(answer);
-	const struct json *root;
 
 	/* Models like to put a fence around their JSON. */
 	if (str_starts(text, STR("```")) && str_ends(text, STR("```"))) {
 		(void)str_cut(&text, '\n');
 		text = str_trim((struct str){ text.p, text.n - MIN(text.n, 3) });
 	}
-	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
-		return CLASSIFIER_UNSURE;
+	const struct json *root = json_read(&reader, text);
 	struct str reason = str_trim(json_str(json_get(root, "reason"), a));
 	*ret_reason = reason.n ? reason : STR("no reason was given.");
 	if (json_str_is(json_get(root, "decision"), "allow"))

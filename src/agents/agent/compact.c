@@ -2,7 +2,6 @@
  * compact.c - PreCompact, PostCompact and SessionStart hooks, and what an agent knows beside the summary: where it is and what
  * its first message said, its task, its plan, open todos, files it has seen, skills it has used. */
 #include "agents/agent/context.h"
-#include "lib/json/json_write.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/skill_use.h"
@@ -94,7 +93,7 @@ static void add_kept_messages(struct query *q, struct transcript *out, void *dat
 		add_reminder(out, "Your plan:", buf_str(&plan));
 	if (kit->list_todos)
 		kit->list_todos(&a->env, &todos);
-	add_reminder(out, "What is still open on your lists:", str_trim(buf_str(&todos)));
+	add_reminder(out, "Open items of your lists:", str_trim(buf_str(&todos)));
 	if (kit->list_files)
 		kit->list_files(&a->env, &files);
 	add_reminder(out,
@@ -106,7 +105,8 @@ static void add_kept_messages(struct query *q, struct transcript *out, void *dat
 	if (skills.n)
 		transcript_add(out, ROLE_USER, segment_text(buf_str(&skills)));
 	skill_texts_restore(&a->skills_told, &a->query.transcript, &texts);
-	agent_forget_path_instructions(a);
+	map_release(&a->instructions_seen); /* the summary has taken their place */
+	a->instructions_forgotten = true;
 	add_reminder(out, "Skills that were used in this conversation; they still hold:", buf_str(&texts));
 	if (a->tree->team)
 		a->tree->team_ops->describe(a, &team);

@@ -4,7 +4,6 @@
 #include "agents/agent/context.h"
 #include <ctype.h>
 #include <sys/utsname.h>
-#include "lib/json/json_write.h"
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
 #include "config/settings/instructions.h"
@@ -168,12 +167,6 @@ void agent_add_path_instructions(struct agent *a, const char *path, bool restore
 	}
 }
 
-void agent_forget_path_instructions(struct agent *a)
-{
-	map_release(&a->instructions_seen);
-	a->instructions_forgotten = true;
-}
-
 size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS])
 {
 	AUTO_BUF struct buf environment = { 0 };
@@ -208,8 +201,8 @@ size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS
 		if (t->session_dir)
 			buf_addf(
 				&text,
-				"Scratchpad: %s/scratchpad. Workers read and write it without questions: what one of them finds out "
-				"can be there for the others.\n",
+				"Scratchpad: %s/scratchpad. Workers read and write it without questions. They can share their "
+				"findings there.\n",
 				t->session_dir);
 		buf_addstr(&text, "</system-reminder>");
 		ret_blocks[n++] = segment_text(buf_str(&text));
@@ -233,7 +226,7 @@ static void write_guide(struct buf *out, const struct agent *a)
 	const struct services *sv = a->tree->services;
 	const struct mcp_selection *set = a->tree->main.servers;
 	const struct catalog *skills = sv->skills;
-	size_t server_count = set ? mcp_selection_count(set) : 0;
+	size_t server_count = set ? set->count : 0;
 	size_t skill_count = skills ? skills->active_count : 0;
 	size_t plugin_count = sv->plugins ? sv->plugins->enabled_count : 0;
 	const char **servers = arena_calloc(&arena, (server_count + 1) * sizeof *servers);
@@ -241,7 +234,7 @@ static void write_guide(struct buf *out, const struct agent *a)
 	const char **plugins = arena_calloc(&arena, (plugin_count + 1) * sizeof *plugins);
 
 	for (size_t i = 0; i < server_count; i++)
-		servers[i] = mcp_lease_server(mcp_selection_at(set, i))->name;
+		servers[i] = set->leases[i]->server->name;
 	for (size_t i = 0; i < skill_count; i++)
 		names[i] = skills->active[i]->name;
 	for (size_t i = 0; i < plugin_count; i++)
@@ -370,23 +363,21 @@ static enum cache_marks cache_marks(const struct agent *a)
 	const struct services *sv = a->tree->services;
 	const struct settings *settings = a->tree->policy->settings;
 	char name[64] = "DISABLE_PROMPT_CACHING";
-	const char *value = services_getenv(sv, settings, ENV_SAFE, name);
+	bool off = env_is_on(services_getenv(sv, settings, ENV_SAFE, name));
 
-	for (size_t i = 0; i < COUNT_OF(families) && !value; i++) {
+	for (size_t i = 0; i < COUNT_OF(families) && !off; i++) {
 		size_t n = (size_t)snprintf(name, sizeof name, "DISABLE_PROMPT_CACHING_%s", families[i]);
 		for (size_t k = n - strlen(families[i]); k < n; k++)
 			name[k] = (char)(name[k] - 32);
 		if (strstr(a->model, families[i]))
-			value = services_getenv(sv, settings, ENV_SAFE, name);
+			off = env_is_on(services_getenv(sv, settings, ENV_SAFE, name));
 	}
-	if (value && value[0] && strcmp(value, "0") != 0)
+	if (off)
 		return MARKS_NONE;
-	value = services_getenv(sv, settings, ENV_SAFE, "FORCE_PROMPT_CACHING_5M");
-	if (!value || !value[0])
-		value = services_getenv(sv, settings, ENV_SAFE, "ENABLE_PROMPT_CACHING_1H");
-	else
-		value = NULL;
-	return value && value[0] && strcmp(value, "0") != 0 ? MARKS_HOUR : MARKS_USUAL;
+	return !env_is_on(services_getenv(sv, settings, ENV_SAFE, "FORCE_PROMPT_CACHING_5M")) &&
+			       env_is_on(services_getenv(sv, settings, ENV_SAFE, "ENABLE_PROMPT_CACHING_1H"))
+		       ? MARKS_HOUR
+		       : MARKS_USUAL;
 }
 
 struct head *context_head(struct agent *a, struct str system, const char *effort)

@@ -14,7 +14,6 @@ size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS
 /* Instructions that belong to a file below the working directory come with the next request, once. restored: they are in the
  * conversation already. */
 void agent_add_path_instructions(struct agent *a, const char *path, bool restored);
-void agent_forget_path_instructions(struct agent *a); /* a summary has taken their place */
 
 /* The step of life[]: the prompt of its definition with the rules of a child and its memory. */
 int agent_make_prompt(struct agent *a, struct err *err);

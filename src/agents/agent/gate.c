@@ -58,10 +58,9 @@ static bool matches_rule(void *data, struct str rule)
 	struct permission_verdict v = { 0 };
 	bool fits = true;
 
-	for (const struct permission *up = p; up && !alone.main_checkout;
-	     up = up->parent) { /* a copy is the same file */
-		alone.write_root = up->write_root;
-		alone.main_checkout = up->main_checkout;
+	for (const struct permission *up = p; up && !alone.copy_root; up = up->parent) { /* a copy is the same file */
+		alone.copy_root = up->copy_root;
+		memcpy(alone.copy_of, up->copy_of, sizeof alone.copy_of);
 	}
 	if (permission_add_rule(&alone, RULE_DENY, rule, &origin, NULL, NULL, NULL) == 0) {
 		permission_explain(&alone, tool_call_use(call), PERMISSION_HINT_NONE, &v);
@@ -111,18 +110,20 @@ static void gate_deny(struct agent *a, struct tool_call *call, struct str reason
 {
 	if (!call->policy.apart) {
 		struct agent_tree *t = a->tree;
-		struct str input = json_raw(call->input);
+		const char *rule = permission_suggest(&call->arena, &a->permission, tool_call_use(call));
+		struct arena *texts = &t->denial_arena;
 
-		t->denials = xrealloc(t->denials, (t->denial_count + 1) * sizeof *t->denials);
-		struct denial *d = &t->denials[t->denial_count++];
-		*d = (struct denial){ .tool = xstrdup(call->name),
-				      .id = xstrdup(call->id),
-				      .agent = xstrdup(a->who.id) };
-		buf_add(&d->input, input.p, input.n);
+		*arena_push(texts, t->denials, t->denial_count) =
+			(struct denial){ .tool = arena_strdup(texts, call->name),
+					 .id = arena_strdup(texts, call->id),
+					 .agent = arena_strdup(texts, a->who.id),
+					 .input = arena_str(texts, json_raw(call->input)) };
 		agent_emit(a, &(struct event){ .kind = EVENT_PERMISSION_DENIED,
 					       .name = call->name,
 					       .id = call->id,
-					       .text = reason });
+					       .text = reason,
+					       .rules = &rule,
+					       .rule_count = rule != NULL });
 	}
 	tool_call_decided(call, TOOL_DENY, reason);
 }
@@ -243,12 +244,11 @@ static void on_request_hooks(void *data, const struct hook_outcome *outcome)
 	struct tool_call *call = gate_wait_end(p);
 	struct str json = outcome->fields[HOOK_DECISION];
 	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
 
 	if (!call)
 		return;
 	gate_apply_outcome(a, call, outcome);
-	if (json.n && json_parse(&reader, json.p, json.n, &root, NULL) == 0 && agent_decide(a, call, root))
+	if (agent_decide(a, call, json_read(&reader, json)))
 		return;
 	if (permission_can_ask(&a->permission))
 		gate_ask_host(a, call, why);
@@ -426,12 +426,12 @@ static void gate_amend(struct agent *a, struct tool_call *call, struct str input
 	struct gate_wait next = { .amended = true, .answered = so_far->answered, .before = so_far->before };
 	AUTO_BUF struct buf old = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
 
 	buf_append(&old, json_raw(call->input));
 	if (!tool_event_amend(call, input))
 		return;
-	if (json_parse(&reader, old.p, old.n, &root, NULL) == 0 && json_same(root, call->input))
+	const struct json *root = json_read(&reader, buf_str(&old));
+	if (root && json_same(root, call->input))
 		gate_pre_over(a, call, next.answered, next.before);
 	else
 		gate_run_pre(a, call, &next, by);
@@ -456,19 +456,19 @@ static void on_post_hooks(void *data, const struct hook_outcome *outcome)
 	struct str note = outcome->fields[HOOK_CLASSIFIER_CONTEXT];
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf text = { 0 };
-	const struct json *root;
 
 	if (!call)
 		return;
 	gate_apply_outcome(a, call, outcome);
-	if (output.n && json_parse(&reader, output.p, output.n, &root, NULL) == 0) {
+	const struct json *root = json_read(&reader, output);
+	if (root) {
 		struct str result = json_is(root, JSON_STRING) ? json_str(root, &call->arena) : json_raw(root);
 		buf_clear(&call->result);
 		buf_clear(&call->result_blocks);
 		buf_add(&call->result, result.p, result.n);
 	}
 	/* The classifier does not see results: a hook may tell it something about this one. */
-	if (note.n && json_parse(&reader, note.p, note.n, &root, NULL) == 0) {
+	if ((root = json_read(&reader, note))) {
 		struct buf *notes = &a->tree->hook_notes;
 		note = utf8_cut(json_str(root, &call->arena), MOST_NOTES);
 		if (notes->n + note.n + 1 > MOST_NOTES)

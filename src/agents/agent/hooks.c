@@ -192,15 +192,6 @@ bool turn_hooks_startf(struct agent *a, struct turn_hooks **slot, enum hook_even
 	return true;
 }
 
-void agent_notify_hooksf(struct agent *a, enum hook_event event, const char *subject, const char *fields, ...)
-{
-	va_list args;
-
-	va_start(args, fields);
-	(void)agent_vrun_hooks(a, event, subject, NULL, NULL, fields, args);
-	va_end(args);
-}
-
 void agent_tree_cancel_async_hooks(struct agent_tree *t)
 {
 	for (struct async_hook *e = t->async_hooks; e; e = e->next)
@@ -318,12 +309,9 @@ int agent_start_hooks(struct agent *a, struct err *err)
 {
 	if (!a->parent)
 		return 0; /* SessionStart is a part of its first turn */
-	struct hook_event_spec spec = { .event = HOOK_SUBAGENT_START, .subject = str_from(a->record->type) };
 	a->start_fired = true;
-	if (!agent_has_hooks(a, &spec))
-		return 0;
-	a->hook_batch = agent_run_hooks(a, &spec, on_start_hooks, a);
-	return STEP_TAKES_TIME;
+	a->hook_batch = agent_run_hooksf(a, HOOK_SUBAGENT_START, a->record->type, on_start_hooks, a, "{}");
+	return a->hook_batch ? STEP_TAKES_TIME : 0;
 }
 
 /* An agent that failed to start has no end of its own. Its start hooks ran, so its stop hooks run, too. */
@@ -385,9 +373,9 @@ bool tool_event_amend(struct tool_call *call, struct str json)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf input = { 0 };
-	const struct json *root;
+	const struct json *root = call->flags & TOOL_ENDS_PLAN ? json_read(&reader, json) : NULL;
 
-	if (!(call->flags & TOOL_ENDS_PLAN) || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
+	if (!root)
 		return tool_call_set_input(call, json);
 	json_addf(&input, "{plan:'%.*s'}", STR_ARG(json_str(json_get(root, "plan"), &call->arena)));
 	return tool_call_set_input(call, buf_str(&input));
@@ -397,10 +385,8 @@ static void put_call(struct json_out *w, const struct query *q, struct str block
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct segment *result = NULL;
-	const struct json *root;
+	const struct json *root = json_read(&reader, block);
 
-	if (json_parse(&reader, block.p, block.n, &root, NULL) < 0)
-		return;
 	for (uint32_t i = 0; i < q->call_count; i++)
 		if (json_str_is(json_get(root, "id"), q->calls[i]->id))
 			result = q->calls[i]->result;
@@ -408,7 +394,8 @@ static void put_call(struct json_out *w, const struct query *q, struct str block
 		return;
 	json_putf(w, "{tool_name:%.*s, tool_input:%.*s, tool_use_id:%.*s", JSON_ARG(json_get(root, "name")),
 		  JSON_ARG(json_get(root, "input")), JSON_ARG(json_get(root, "id")));
-	if (json_parse(&reader, result->bytes, result->len, &root, NULL) == 0)
+	root = json_read(&reader, segment_json(result));
+	if (root)
 		json_kraw(w, "tool_response", json_raw(json_get(root, "content")));
 	json_close(w);
 }

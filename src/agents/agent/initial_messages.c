@@ -20,26 +20,27 @@ struct segment *fork_placeholder(const char *call_id)
 
 void fork_directive(struct buf *out, struct str task)
 {
-	buf_addf(out,
-		 FORK_TAG
-		 "\n"
-		 "From here on you are a fork: a second process with this conversation, split off by the agent "
-		 "you have been so far. That agent continues elsewhere; you have one task, which is below.\n"
-		 "- Advice in your instructions to delegate or to fork is meant for the other one. Do the work "
-		 "yourself, with your tools.\n"
-		 "- You cannot ask questions. Where something is open, take the most likely reading and say so.\n"
-		 "- Stay within the task. What lies beside it goes into the last line of your report.\n"
-		 "- If you change files in a git repository, commit them before you report.\n"
-		 "Your last message is the report, and all that is seen of your work. It begins with the word "
-		 "\"Scope:\" and has these lines:\n"
-		 "Scope: the task in one sentence\n"
-		 "Result: what you found or did\n"
-		 "Key files: paths that matter\n"
-		 "Files changed: paths, with the commit (only if there are any)\n"
-		 "Issues: what remains (only if something does)\n"
-		 "</fork-boilerplate>\n\n"
-		 "FORK_DIRECTIVE: " STR_FMT,
-		 STR_ARG(task));
+	buf_addf(
+		out,
+		FORK_TAG
+		"\n"
+		"From here on you are a fork: a second process with this conversation, split off by the agent "
+		"you have been so far. That agent continues elsewhere; you have one task, which is below.\n"
+		"- Advice in your instructions to delegate or to fork is meant for that agent. Do the work "
+		"yourself, with your tools.\n"
+		"- You cannot ask questions. If something is unclear, take the most likely interpretation and say so.\n"
+		"- Stay within the task. Mention anything else in the last line of your report.\n"
+		"- If you change files in a git repository, commit them before you report.\n"
+		"Your last message is the report; nothing else of your work is seen. It begins with the word "
+		"\"Scope:\" and has these lines:\n"
+		"Scope: the task in one sentence\n"
+		"Result: what you found or did\n"
+		"Key files: paths that matter\n"
+		"Files changed: paths, with the commit (only if there are any)\n"
+		"Issues: what remains (only if something does)\n"
+		"</fork-boilerplate>\n\n"
+		"FORK_DIRECTIVE: " STR_FMT,
+		STR_ARG(task));
 }
 
 void fork_worktree_notice(struct buf *out, const char *parent_cwd, const char *worktree)
@@ -99,6 +100,7 @@ static void fork_history(struct agent *a)
 	if (!a->parent && origin->journal && stat(journal_path(origin->journal), &st) == 0)
 		a->from.bytes = (uint64_t)st.st_size;
 	transcript_fork(&base->history, &a->query.transcript);
+	a->query.measured = base->measured;
 	if (agent_is_copy(a)) { /* its head is the same too: the whole prefix is in the server's cache */
 		a->query.last_mark = origin->query.last_mark;
 		a->query.fork_barrier = fork_barrier_ref(base->gate);
@@ -195,12 +197,12 @@ void agent_last_text(struct buf *out, const struct transcript *t)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
-	const struct json *root;
 
 	for (uint32_t i = transcript_count(t); i > t->forked_at; i--) {
 		struct block b = transcript_block(t, i - 1);
-		if (b.role != ROLE_ASSISTANT || b.kind != SEGMENT_TEXT ||
-		    json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0)
+		bool said = b.role == ROLE_ASSISTANT && b.kind == SEGMENT_TEXT;
+		const struct json *root = said ? json_read(&reader, b.json) : NULL;
+		if (!root)
 			continue;
 		struct str text = str_trim(json_str(json_get(root, "text"), &a));
 		buf_add(out, text.p, text.n);
@@ -238,7 +240,7 @@ static void take_arrivals(struct agent *a, const struct session_load *arrived)
 	struct err ignored = { 0 };
 
 	for (size_t i = 0; i < arrived->waiting_count; i++) {
-		const struct loaded_notice *n = &arrived->waiting[i];
+		const struct notice *n = &arrived->waiting[i];
 		bool known = a->load && map_get(&a->load->delivered, str_from(n->id));
 		for (size_t k = 0; a->load && k < a->load->waiting_count; k++)
 			known = known || !strcmp(a->load->waiting[k].id, n->id);
@@ -299,11 +301,7 @@ int agent_restore(struct agent *a, bool run, struct err *err)
 	int status = 0;
 
 	for (size_t i = 0; !a->from.session_id && i < l->waiting_count; i++)
-		query_put_notice(&a->query, &(struct notice_spec){ .id = l->waiting[i].id,
-								   .about = l->waiting[i].about,
-								   .mail = l->waiting[i].mail,
-								   .quiet = l->waiting[i].quiet,
-								   .text = l->waiting[i].text });
+		query_put_notice(&a->query, &l->waiting[i]);
 	for (size_t i = 0; i < l->file_count; i++) {
 		a->tree->kit->recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
 		agent_restore_touch(a, l->files[i].path, l->files[i].summarized);

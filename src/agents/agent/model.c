@@ -23,17 +23,22 @@ static int check_price(const struct agent *a, const char *model, struct err *err
 		       model);
 }
 
+struct main_model {
+	const char *id, *plan_id; /* plan_id: in plan mode; NULL: the same */
+	struct endpoint *endpoint;
+};
+
 /* A default model may be outside availableModels, unless that is enforced. */
-int agent_set_model(struct agent *a, const char *name, struct err *err)
+static int find_main_model(struct agent *a, const char *name, struct main_model *ret, struct err *err)
 {
 	struct agent_tree *t = a->tree;
 	struct services *sv = t->services;
 	const struct settings *settings = t->policy->settings;
-	struct endpoint *endpoint;
-	const char *model, *plans, *plan_model = NULL;
+	const char *plans;
 
+	*ret = (struct main_model){ 0 };
 	if (!name && !sv->options.model)
-		plan_model = a->model_choice.plan_id;
+		ret->plan_id = a->model_choice.plan_id;
 	if (!name)
 		name = sv->options.model ? sv->options.model : a->model_choice.id;
 	bool checked = name || settings_bool(settings, "enforceAvailableModels");
@@ -42,25 +47,41 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 	if (!name && model_default_at(&sv->endpoints.providers, setting, &name, err) < 0)
 		return -(int)err->kind;
 	t->allowed_models = settings_get(settings, "availableModels", NULL);
-	if (model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, &sv->endpoints.providers, name, &model,
-				  err) < 0)
+	if (model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, &sv->endpoints.providers, name,
+				  &ret->id, err) < 0)
 		return setting && name == setting ? err_wrap(err, "%s:%u", at.file, at.line) : -(int)err->kind;
 	if ((plans = model_in_plan_mode(&a->arena, &sv->endpoints.providers, name)) &&
 	    model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, &sv->endpoints.providers, plans,
-				  &plan_model, err) < 0)
+				  &ret->plan_id, err) < 0)
 		return -(int)err->kind;
-	if (endpoints_find(&sv->endpoints, model, &endpoint, err) < 0 || check_price(a, model, err) < 0) {
+	if (endpoints_find(&sv->endpoints, ret->id, &ret->endpoint, err) < 0 || check_price(a, ret->id, err) < 0) {
 		if (!sv->lends_tools)
 			return -(int)err->kind;
-		endpoint = NULL; /* a child that needs one gets the error */
+		ret->endpoint = NULL; /* a child that needs one gets the error */
 		*err = (struct err){ 0 };
 	}
-	a->model = model;
-	a->endpoint = endpoint;
-	a->mode_model = (struct mode_model){ .plan = plan_model, .other = plan_model ? model : NULL };
+	return 0;
+}
+
+const char *agent_find_model(struct agent *a, const char *name, struct err *err)
+{
+	struct main_model m;
+
+	return find_main_model(a, name, &m, err) < 0 ? NULL : m.id;
+}
+
+int agent_set_model(struct agent *a, const char *name, struct err *err)
+{
+	struct main_model m;
+
+	if (find_main_model(a, name, &m, err) < 0)
+		return -(int)err->kind;
+	a->model = m.id;
+	a->endpoint = m.endpoint;
+	a->mode_model = (struct mode_model){ .plan = m.plan_id, .other = m.plan_id ? m.id : NULL };
 	a->fallback = (struct fallback){ 0 }; /* it is the usual one */
-	a->turn_model.model = model;          /* also for a turn that has another one by now: this is the last word */
-	a->turn_model.endpoint = endpoint;
+	a->turn_model.model = m.id;           /* also for a turn that has another one by now: this is the last word */
+	a->turn_model.endpoint = m.endpoint;
 	return 0;
 }
 
@@ -204,6 +225,11 @@ static const struct head *head_now(const struct agent *a)
 	return a->query.next_head ? a->query.next_head : a->query.config.head;
 }
 
+const char *agent_effort(const struct agent *a, struct arena *arena)
+{
+	return head_now(a) ? head_read(arena, head_now(a)->bytes).effort : NULL;
+}
+
 static void use_model(struct agent *a, struct fallback_model m)
 {
 	a->model = m.name;
@@ -258,7 +284,7 @@ void agent_take_turn_model(struct agent *a, const struct skill *s)
 		return;
 	if (!a->turn_model.on) {
 		AUTO_ARENA struct arena scratch = { 0 };
-		const char *effort = head_read(&scratch, head_now(a)->bytes).effort;
+		const char *effort = agent_effort(a, &scratch);
 		a->turn_model = (struct turn_model){ .on = true,
 						     .model = a->model,
 						     .endpoint = a->endpoint,

@@ -5,6 +5,7 @@
 #include "lib/base/base.h"
 
 struct agent;
+struct arena;
 struct agent_tree;
 struct endpoint;
 struct skill;
@@ -15,11 +16,16 @@ int agent_choose_model(struct agent *a, struct err *err);
 /* Of the main agent, also while it runs. name: NULL for that of the option, the definition or the settings. On failure nothing
  * has changed. */
 int agent_set_model(struct agent *a, const char *name, struct err *err);
+/* The id that it would be then, in the agent's arena; NULL: an error. */
+const char *agent_find_model(struct agent *a, const char *name, struct err *err);
 
 /* Of an agent whose model depends on its permission mode (opusplan). plan NULL: it does not. */
 struct mode_model {
 	const char *plan, *other;
 };
+
+/* That of its next request, in the arena; NULL: none is sent, and the model's own counts */
+const char *agent_effort(const struct agent *a, struct arena *arena);
 
 /* Before each request, and when the mode is known first: the model of the mode that holds now. That of a skill and a fallback stay
  * until the turn is over. */

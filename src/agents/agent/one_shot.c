@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * one_shot.c - one question to a model. Where it may use tools, they only read, and what the agent that it is about may not
- * read, it may not read either. */
+ * one_shot.c - one question to a model. If it may use tools, they only read, within the rules of the agent that the question is
+ * about. */
 #include "agents/agent/one_shot.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/gate.h"
@@ -46,16 +46,7 @@ static void on_ask(struct tool_gate *gate, struct tool_call *call)
 	if (a)
 		gate_check(a, call);
 	else
-		tool_call_decided(call, TOOL_DENY, STR("The agent is gone."));
-}
-
-static const char *const *copy_list(struct one_shot *q, const char *const *from)
-{
-	size_t n = str_count(from);
-	const char **list = arena_calloc(&q->arena, (n + 1) * sizeof *list);
-	for (size_t i = 0; i < n; i++)
-		list[i] = arena_strdup(&q->arena, from[i]);
-	return list;
+		tool_call_decided(call, TOOL_DENY, STR("The agent has ended."));
 }
 
 static void on_usage(void *data, const struct usage *usage)
@@ -150,7 +141,7 @@ static int prepare_shot(struct one_shot *q, const struct one_shot_spec *spec, st
 	    !providers_env(providers, "ANTHROPIC_DEFAULT_HAIKU_MODEL"))
 		wish = a->model;
 	if (!a)
-		return err_set(err, ERR_NOT_FOUND, "the agent is gone");
+		return err_set(err, ERR_NOT_FOUND, "the agent has ended");
 	if (budget_used_up(&a->budget))
 		return err_set(err, ERR_LIMIT, "the budget is used up");
 	if (model_resolve_at(&q->arena, &sv->endpoints.providers, wish, &q->model, err) < 0) {
@@ -164,9 +155,9 @@ static int prepare_shot(struct one_shot *q, const struct one_shot_spec *spec, st
 				    .spawner = sv->spawner,
 				    .cwd = arena_strdup(&q->arena, a->env.cwd),
 				    .root = arena_strdup(&q->arena, a->env.root),
-				    .dirs = copy_list(q, a->env.dirs),
+				    .dirs = arena_strdup_list(&q->arena, a->env.dirs, 0),
 				    .session_id = q->session_id,
-				    .envp = copy_list(q, a->env.envp) };
+				    .envp = arena_strdup_list(&q->arena, a->env.envp, 0) };
 	if (spec->reads) {
 		q->kit = a->tree->kit;
 		for (size_t i = 0; q->kit->table[i]; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * one_shot.h - one question to a model beside a conversation: a small query of its own, without transcript and hooks. It goes
+ * one_shot.h - one question to a model outside the conversation: a small separate query, without transcript and hooks. It goes
  * through the same endpoint, governor and budget as everything else, and counts as spending of the agent that it is about.
  *
  * That agent and its session need not wait for the answer: only their ids are kept. */

@@ -129,7 +129,7 @@ void question_decline(struct tool_call *call)
 {
 	question_stop_wait(call);
 	tool_call_fail(call,
-		       "The user does not want to answer. Do not ask the same again; go on with what you know, or "
+		       "The user does not want to answer. Do not ask the same again; continue with what you know, or "
 		       "say what you cannot do without an answer.");
 }
 
@@ -182,7 +182,8 @@ bool plan_present(struct agent *a, struct tool_call *call)
 	struct err err = { 0 };
 
 	if (!plan_is_on(a)) {
-		tool_call_fail(call, "This agent is not in plan mode: there is nothing to leave. Go on with the work.");
+		tool_call_fail(call,
+			       "This agent is not in plan mode: there is nothing to leave. Continue with the work.");
 		return false;
 	}
 	if (a->parent && permission_mode(&a->parent->permission) == PERMISSION_PLAN) {

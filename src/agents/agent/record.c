@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * record.c - what is known of a child, also after its end: in memory, in its meta file and in state.db. */
+ * record.c - the record of a child, which outlives it: in memory, in its meta file and at the end of its transcript. */
 #include "agents/agent/record.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 
-static const struct end_state_info words[] = {
+const struct end_state_info end_states[END_STATE_COUNT] = {
 	[AGENT_RUNNING] = { "running", "running", "is running", false, false },
 	[AGENT_COMPLETED] = { "completed", "completed", "finished", false, true },
 	[AGENT_TURN_LIMIT] = { "turn_limit", "completed", "stopped at its turn limit", false, true },
@@ -20,11 +20,6 @@ static const struct end_state_info words[] = {
 	[AGENT_SUSPENDED] = { "suspended", "running", "is suspended", true, false },
 	[AGENT_IDLE] = { "idle", "completed", "is idle", false, true },
 };
-
-const struct end_state_info *end_state_info(enum end_state state)
-{
-	return &words[state];
-}
 
 enum end_state end_state_of(const struct query *q)
 {
@@ -63,8 +58,8 @@ void end_reason(struct buf *out, const struct query *q)
 
 bool end_state_parse(struct str name, enum end_state *ret_state)
 {
-	for (size_t i = 0; i < COUNT_OF(words); i++) {
-		if (!str_is(name, words[i].state))
+	for (size_t i = 0; i < COUNT_OF(end_states); i++) {
+		if (!str_is(name, end_states[i].state))
 			continue;
 		*ret_state = (enum end_state)i;
 		return true;
@@ -138,8 +133,8 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	if (t->limits)
 		json_kraw(&w, "inheritedLimits", str_from(t->limits));
 	json_putf(&w, "prompt:'%s', message?:'%s', told?:'%s', finished:!!%d", t->prompt, t->message, t->told, ended);
-	if (ended)
-		json_kcstr(&w, "endState", end_state_info(t->state)->state);
+	if (t->state != AGENT_RUNNING)
+		json_kcstr(&w, "endState", end_states[t->state].state);
 	json_putf(&w, "failure?:'%s', stoppedByUser?:!!%d, stopAsked?:!!%d}", ended ? t->failure : NULL,
 		  t->stopped_by_user, t->stop_asked);
 }
@@ -283,6 +278,7 @@ static void read_fields(struct agent_record *t, const struct json *root)
 	t->state = json_bool(json_get(root, "finished")) ? AGENT_COMPLETED : AGENT_SUSPENDED;
 	if (t->state == AGENT_COMPLETED)
 		(void)end_state_parse(json_str(json_get(root, "endState"), a), &t->state);
+	t->cut_off = t->state == AGENT_SUSPENDED && !json_get(root, "endState");
 	read_member(t, root);
 }
 
@@ -371,22 +367,21 @@ void end_write(struct buf *out, const struct agent_record *t)
 	struct json_out w = json_out(out);
 
 	json_putf(&w, "{state:'%s', run:%u, report:'%.*s', endedAt:%lld, turns:%u, toolUses:%u",
-		  end_state_info(t->state)->state, t->run, STR_ARG(t->report), (long long)t->ended_ms, t->turns,
+		  end_states[t->state].state, t->run, STR_ARG(t->report), (long long)t->ended_ms, t->turns,
 		  t->tool_uses);
 	json_putf(&w, "usage:");
 	usage_write(&w, &t->usage);
-	json_putf(&w, "costUSD:%g, verdict?:'%s', failure?:'%s', worktreePath?:'%s', worktreeBranch?:'%s'}",
-		  t->cost_usd, t->verdict, t->failure, t->worktree, t->branch);
+	json_putf(&w,
+		  "costUSD:%g, lastTool?:'%s', verdict?:'%s', failure?:'%s', worktreePath?:'%s', worktreeBranch?:'%s'}",
+		  t->cost_usd, t->last_tool[0] ? t->last_tool : NULL, t->verdict, t->failure, t->worktree, t->branch);
 }
 
 bool end_read(struct agent_record *t, struct str text)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
+	const struct json *root = json_read(&reader, text);
 	int64_t run = 0;
 
-	if (!text.n || json_parse(&reader, text.p, text.n, &root, NULL) < 0)
-		return false;
 	(void)json_i64(json_get(root, "run"), &run);
 	if (run != t->run || /* an earlier run ended so */
 	    !end_state_parse(json_str(json_get(root, "state"), &t->arena), &t->state))
@@ -400,6 +395,7 @@ bool end_read(struct agent_record *t, struct str text)
 	t->usage = (struct usage){ 0 };
 	usage_merge(&t->usage, json_get(root, "usage"));
 	t->cost_usd = json_double(json_get(root, "costUSD"));
+	snprintf(t->last_tool, sizeof t->last_tool, "%s", text_or(json_get(root, "lastTool"), &t->arena, ""));
 	t->verdict = json_cstr(json_get(root, "verdict"), &t->arena);
 	t->failure = json_cstr(json_get(root, "failure"), &t->arena);
 	t->worktree = json_cstr(json_get(root, "worktreePath"), &t->arena);

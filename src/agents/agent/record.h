@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * record.h - what is known of a child, also after its end: how it ended, and its meta file agent-ID.meta.json, which is written
+ * record.h - the record of a child, which outlives it: how it ended, and its meta file agent-ID.meta.json, which is written
  * before the child does anything. Other programs read it too; they ignore what they do not know. */
 #pragma once
 #include "agents/agent/tree.h"

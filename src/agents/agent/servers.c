@@ -150,13 +150,12 @@ static void join_declared(struct agent *a)
 	const struct agent_definition *d = a->definition;
 	const struct agent_tree *t = a->tree;
 	const struct mcp_selection *session = t->main.servers;
-	const struct json *list;
 	const char *why = NULL;
 	bool told = false;
 
-	if (!d->mcp_servers || !t->services->server_pool ||
-	    json_parse(&reader, d->mcp_servers, strlen(d->mcp_servers), &list, NULL) < 0)
-		return; /* it was normalised when it was read */
+	if (!d->mcp_servers || !t->services->server_pool)
+		return;
+	const struct json *list = json_read(&reader, str_from(d->mcp_servers)); /* normalised when it was read */
 	/* A definition starts programs on this machine: a project needs trust, a plugin its own consent. */
 	if (agent_tree_bars(t, d->source, "mcp"))
 		why = "managed settings allow only plugins to bring servers";
@@ -191,10 +190,10 @@ static void on_servers_up(void *data)
 
 	a->awaits_servers = false;
 	for (size_t i = 0; i < a->own_servers; i++) {
-		struct mcp_lease *lease = mcp_selection_at(a->servers, i);
+		struct mcp_lease *lease = a->servers->leases[i];
 		mcp_lease_tools(lease, &a->server_tools);
 		if (mcp_lease_state(lease) != MCP_CONNECTED)
-			buf_addf(&a->notes, "the MCP server %s is not connected: %s\n", mcp_lease_server(lease)->name,
+			buf_addf(&a->notes, "the MCP server %s is not connected: %s\n", lease->server->name,
 				 mcp_lease_error(lease)[0] ? mcp_lease_error(lease)
 							   : mcp_state_word(mcp_lease_state(lease)));
 	}
@@ -231,7 +230,7 @@ int agent_join_servers(struct agent *a, struct err *err)
 	}
 	if (d)
 		join_declared(a);
-	a->own_servers = a->servers ? mcp_selection_count(a->servers) : 0;
+	a->own_servers = a->servers ? a->servers->count : 0;
 	const struct mcp_selection *session = a->tree->main.servers;
 	/* An agent that names its tools, none of a server among them, does without the session's. */
 	bool uses_session = !d || !d->tools.present || d->tools.all || d->mcp_servers;
@@ -239,9 +238,8 @@ int agent_join_servers(struct agent *a, struct err *err)
 		uses_session = str_starts(str_from(d->tools.names[i]), STR("mcp__"));
 	/* One selection has all that it can use: the tools for resources read it, and the step waits for it. */
 	if (session && (a->servers || mcp_selection_settling(session)) && uses_session)
-		for (size_t i = 0; i < mcp_selection_count(session); i++)
-			mcp_selection_share(agent_own_servers(a), session,
-					    str_from(mcp_lease_server(mcp_selection_at(session, i))->name));
+		for (size_t i = 0; i < session->count; i++)
+			mcp_selection_share(agent_own_servers(a), session, str_from(session->leases[i]->server->name));
 	if (!a->servers)
 		return 0;
 	a->awaits_servers = true;
@@ -268,13 +266,11 @@ void servers_of_definition(struct agent *a, struct tool_set *out)
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
 	const char *text = a->definition->mcp_servers;
-	const struct json *list = NULL;
 
-	for (size_t i = 0; a->servers && i < mcp_selection_count(a->servers); i++)
-		if (mcp_lease_server(mcp_selection_at(a->servers, i))->scope == MCP_SCOPE_AGENT)
-			mcp_lease_tools(mcp_selection_at(a->servers, i), out);
-	if (!a->servers || !text || json_parse(&reader, text, strlen(text), &list, NULL) < 0)
-		return;
+	for (size_t i = 0; a->servers && i < a->servers->count; i++)
+		if (a->servers->leases[i]->server->scope == MCP_SCOPE_AGENT)
+			mcp_lease_tools(a->servers->leases[i], out);
+	const struct json *list = a->servers && text ? json_read(&reader, str_from(text)) : NULL;
 	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
 		struct mcp_lease *named =
 			json_is(v, JSON_STRING) ? mcp_selection_find(a->servers, json_str(v, &arena)) : NULL;
@@ -306,14 +302,14 @@ static struct mcp_catalog *lease_catalog(struct mcp_lease *lease)
 static const char *const *servers_offering(const struct agent_tree *t, bool settling, struct arena *arena)
 {
 	const struct mcp_selection *set = t->main.servers;
-	size_t count = set ? mcp_selection_count(set) : 0, n = 0;
+	size_t count = set ? set->count : 0, n = 0;
 	const char **names = arena_calloc(arena, (count + 1) * sizeof *names);
 
 	for (size_t i = 0; i < count; i++) {
-		struct mcp_lease *lease = mcp_selection_at(set, i);
+		struct mcp_lease *lease = set->leases[i];
 		struct mcp_catalog *c = lease_catalog(lease);
 		if ((c && c->tool_count) || (settling && mcp_lease_settling(lease)))
-			names[n++] = mcp_lease_server(lease)->name;
+			names[n++] = lease->server->name;
 		mcp_catalog_unref(c);
 	}
 	return names;
@@ -351,17 +347,16 @@ void servers_describe(struct buf *out, const struct agent *a)
 	const struct mcp_selection *set = a->env.servers;
 	AUTO_BUF struct buf texts = { 0 };
 
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
-		struct mcp_lease *lease = mcp_selection_at(set, i);
+	for (size_t i = 0; set && i < set->count; i++) {
+		struct mcp_lease *lease = set->leases[i];
 		struct mcp_catalog *c = lease_catalog(lease);
-		if (c && c->instructions[0])
-			buf_addf(&texts, "%s## %s\n%s\n", texts.n ? "\n" : "", mcp_lease_server(lease)->name,
-				 c->instructions);
+		if (c && c->instructions[0] && !permission_forbids_server(&a->permission, lease->server->name))
+			buf_addf(&texts, "%s## %s\n%s\n", texts.n ? "\n" : "", lease->server->name, c->instructions);
 		mcp_catalog_unref(c);
 	}
 	if (texts.n)
 		buf_addf(
 			out,
-			"<system-reminder>\n# MCP servers\nWhat the servers say about their tools:\n\n%s</system-reminder>",
+			"<system-reminder>\n# MCP servers\nInstructions of the servers for their tools:\n\n%s</system-reminder>",
 			texts.p);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * skill_use.c - an agent uses a skill; preloaded skills. */
 #include "agents/agent/skill_use.h"
+#include "agents/profile/roster.h"
 #include "core/model/catalog.h"
 #include "lib/base/list.h"
 
@@ -24,18 +25,12 @@ static struct catalog *refreshed_skills(struct agent_tree *t)
 	return t->skills.registry;
 }
 
-/* A rule that hides a file from Read holds whatever a project calls it. */
-static bool is_hidden(const struct agent *a, const struct catalog_entry *e)
-{
-	return e->skill->source == SOURCE_PROJECT && file_is_hidden(&a->env, e->skill->file);
-}
-
 const struct catalog_entry *agent_skill(struct agent *a, struct str name)
 {
 	const struct catalog *r = refreshed_skills(a->tree);
 	const struct catalog_entry *e = r ? skill_registry_find(r, name) : NULL;
 
-	return e && !is_hidden(a, e) ? e : NULL;
+	return e && !definition_is_hidden(&a->env, e->item) ? e : NULL;
 }
 
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name)
@@ -79,7 +74,9 @@ static struct skill_listing_spec listing_of(const struct agent *a)
 
 static bool is_active(void *data, const struct catalog_entry *e)
 {
-	return !agent_skill_inactive(data, e) && !is_hidden(data, e);
+	const struct agent *a = data;
+
+	return !agent_skill_inactive(a, e) && !definition_is_hidden(&a->env, e->item);
 }
 
 /* The list as it is now. True: the model has another one. */
@@ -108,7 +105,7 @@ void agent_list_skills(struct agent *a, struct buf *out)
 	if (list.n)
 		buf_addf(out, "<system-reminder>\n%s</system-reminder>", list.p);
 	else if (was_told)
-		buf_addstr(out, "<system-reminder>\nThere are no skills any more.\n</system-reminder>");
+		buf_addstr(out, "<system-reminder>\nNo skills are available any more.\n</system-reminder>");
 }
 
 void agent_notify_skills(struct agent *a, bool (*shows)(void *data, const struct catalog_entry *e), void *data)

@@ -4,12 +4,8 @@
 #include "config/settings/instructions.h"
 #include <assert.h>
 #include "core/model/catalog.h"
-#include "config/settings/trust.h"
-#include "core/store/state.h"
-#include "defs/plugin/list.h"
 #include "defs/policy/plugins.h"
 #include "defs/policy/sources.h"
-#include "lib/io/file.h"
 #include "lib/base/list.h"
 
 enum { TASKS_PAUSE_MS = 100 };
@@ -55,9 +51,6 @@ void agent_tree_release(struct agent_tree *t)
 	assert(!t->slots.taken && !t->slots.waiting);
 	kick_cancel(&t->slots.kick);
 	agent_tree_forget_denials(t);
-	for (size_t i = 0; i < t->spending_count; i++)
-		free(t->spending[i].model);
-	free(t->spending);
 	head_unref(t->agent_definition);
 	for (size_t i = 0; i < t->skill_hook_count; i++)
 		hook_set_unref(t->skill_hooks[i].set);
@@ -87,7 +80,9 @@ static int by_start(const void *a, const void *b)
 	const struct agent_record *x = *(const struct agent_record *const *)a,
 				  *y = *(const struct agent_record *const *)b;
 
-	return (x->started_ms > y->started_ms) - (x->started_ms < y->started_ms);
+	if (x->started_ms == y->started_ms) /* a child that starts in the millisecond of its parent */
+		return (x->depth > y->depth) - (x->depth < y->depth);
+	return x->started_ms > y->started_ms ? 1 : -1;
 }
 
 void agent_tree_sort_records(struct agent_tree *t)
@@ -107,8 +102,7 @@ void agent_tree_sort_records(struct agent_tree *t)
 	free(all);
 }
 
-/* Of several with one name the newest has it. */
-/* Of those with one name the newest has it; one that is gone gives way to one that is not. */
+/* If several have the name, the newest one has it; a member that has ended yields to one that has not. */
 struct agent_record *agent_tree_member(struct agent_tree *t, struct str name)
 {
 	struct agent_record *found = NULL;
@@ -142,7 +136,7 @@ bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, 
 
 bool agent_tree_trusts_definition(const struct agent_tree *t, const struct definition *d)
 {
-	return services_believe(t->services, t->switches.trusted, t->project_dir, d);
+	return services_believe(t->policy->settings, d);
 }
 
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait)
@@ -177,7 +171,7 @@ void agent_record_event(struct agent_record *record, struct event_task *ret)
 	agent_record_refresh(record);
 	*ret = (struct event_task){
 		.run_id = record->run_id,
-		.state = end_state_info(record->state)->state,
+		.state = end_states[record->state].state,
 		.team = record->member ? record->member->team : NULL,
 		.member = record->member ? member_state_name(record->member->state) : NULL,
 		.prompt = record->prompt,
@@ -232,7 +226,7 @@ void agent_record_row(struct agent_record *record, struct task_row *ret_row)
 		.model = record->model,
 		.depth = record->depth,
 		.background = record->background,
-		.state = waits ? member_state_name(m->state) : end_state_info(record->state)->state,
+		.state = waits ? member_state_name(m->state) : end_states[record->state].state,
 		.team = m ? m->team : NULL,
 		.unread = record->live     ? record->live->query.notice_count
 			  : record->member ? record->member->unread
@@ -252,16 +246,6 @@ void agent_record_row(struct agent_record *record, struct task_row *ret_row)
 		.transcript = record->transcript,
 		.verdict = record->verdict,
 	};
-}
-
-void agent_record_note(struct agent_record *record)
-{
-	struct task_row row;
-
-	if (!record->tree->state)
-		return;
-	agent_record_row(record, &row);
-	state_put_task(record->tree->state, &row);
 }
 
 void agent_tree_suspend(struct agent_tree *t)
@@ -297,10 +281,9 @@ double agent_tree_spend(struct agent_tree *t, struct budget *budget, const char 
 
 	while (i < t->spending_count && strcmp(t->spending[i].model, model) != 0)
 		i++;
-	if (i == t->spending_count) {
-		t->spending = xrealloc(t->spending, (i + 1) * sizeof *t->spending);
-		t->spending[t->spending_count++] = (struct model_spending){ .model = xstrdup(model) };
-	}
+	if (i == t->spending_count)
+		*arena_push(t->arena, t->spending, t->spending_count) =
+			(struct model_spending){ .model = arena_strdup(t->arena, model) };
 	usage_add(&t->spending[i].usage, usage);
 	t->spending[i].usd += usd; /* of each request: prices have tiers */
 	budget_spend(budget, usd, usage);
@@ -318,13 +301,7 @@ double agent_tree_cost(const struct agent_tree *t)
 
 void agent_tree_forget_denials(struct agent_tree *t)
 {
-	for (size_t i = 0; i < t->denial_count; i++) {
-		free(t->denials[i].tool);
-		free(t->denials[i].id);
-		free(t->denials[i].agent);
-		buf_release(&t->denials[i].input);
-	}
-	free(t->denials);
+	arena_release(&t->denial_arena);
 	t->denials = NULL;
 	t->denial_count = 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * tree.h - all agents of one session: the main agent, its children and theirs. What they share, the limits for all of them
+ * tree.h - all agents of one session: the main agent, its children and theirs. Their shared state, the limits for all of them
  * together, and a record of every child, including finished ones (docs/internals/subagent.md). */
 #pragma once
 #include "lib/base/map.h"
@@ -7,18 +7,7 @@
 #include "agents/agent/agent.h"
 
 struct checkpoint;
-struct classifier;
-struct hook_engine;
-struct mcp_pool;
-struct mcp_server;
-struct hook_policy;
-struct hook_set;
 struct async_hook;
-struct worktree_pool;
-struct settings;
-struct catalog;
-struct state;
-struct task_row;
 struct panes;
 struct team;
 
@@ -112,11 +101,10 @@ struct team_ops {
 			   const char *note); /* a member in a pane starts; takes call */
 	bool (*plan)(struct agent *a,
 		     struct tool_call *call); /* ExitPlanMode; false: it is not for the lead to approve */
-	/* Words of the user for a member. id: the same ones are not told twice. */
+	/* A message of the user to a member. A message with the same id is not delivered twice. */
 	int (*tell)(struct agent_record *record, const char *id, struct str text, struct err *err);
-	void (*stop)(struct agent_record *record, bool by_user); /* also of one that is parked */
-	void (*describe)(const struct agent *a,
-			 struct buf *out); /* the team as this agent must know it, after a summary */
+	void (*stop)(struct agent_record *record, bool by_user);  /* also a parked one */
+	void (*describe)(const struct agent *a, struct buf *out); /* the team, for this agent after a compaction */
 };
 
 /* A child, also after its end */
@@ -153,6 +141,7 @@ struct agent_record {
 	const char *transcript, *meta; /* paths; NULL: nothing is kept */
 	bool recorded;
 	bool restored; /* of an earlier process, and not taken up yet */
+	bool cut_off;  /* the same: that process ended without its session being closed */
 	struct {
 		const char *model, *effort, *isolation; /* as the call wished; NULL: it did not */
 		int64_t max_turns;
@@ -161,6 +150,27 @@ struct agent_record {
 	} request;
 	struct agent_wait *waits;    /* who waits for its end (TaskOutput) */
 	struct agent_member *member; /* in the arena; NULL: it is in no team */
+};
+
+/* The same for other processes: what the control socket and `cadre tasks` show of it. Times are wall-clock milliseconds, 0 for "not
+ * yet". */
+struct task_row {
+	const char *session, *agent;
+	const char *parent, *tool_use_id; /* the parent and its call; parent "" is the main agent */
+	const char *type, *name, *description, *model;
+	int64_t depth, background;
+	const char *state; /* "running", "completed", ... */
+	int64_t started_ms, ended_ms;
+	int64_t updated_ms; /* of one that was interrupted: when its transcript was written last */
+	int64_t turns, tool_uses;
+	int64_t input_tokens, output_tokens, cache_read_tokens, cache_write_tokens;
+	double cost_usd;
+	const char *last_tool, *worktree, *branch;
+	const char *transcript; /* path */
+	const char *verdict;
+	const char *team;  /* of a member */
+	int64_t unread;    /* messages of a member, of a session that runs ... */
+	const char *tasks; /* ... and its open tasks */
 };
 
 /* A wait for the end of an agent. on_end is called once, from the loop, unless the wait is removed. */
@@ -178,12 +188,12 @@ struct recent_prompts {
 
 /* For the result's permission_denials */
 struct denial {
-	char *tool, *id, *agent; /* agent: "" for the main agent */
-	struct buf input;
+	const char *tool, *id, *agent; /* agent: "" for the main agent */
+	struct str input;
 };
 
 struct model_spending {
-	char *model;
+	const char *model;
 	struct usage usage;
 	double usd;
 };
@@ -205,7 +215,6 @@ struct agent_tree {
 	struct policy *policy;           /* the settings of this session; borrowed from services, or a reference */
 	struct arena *arena;             /* the same: texts that live as long as the session */
 	struct arena policy_arena;       /* texts of the settings, new with each change */
-	struct state *state;             /* NULL: nothing is noted */
 	struct checkpoint
 		*checkpoint; /* keeps files before they are changed (core/store/checkpoint.h); NULL: none are */
 	const struct tool_runtime *kit;
@@ -311,10 +320,11 @@ struct agent_tree {
 	size_t skill_hook_count;
 	struct async_hook *async_hooks; /* events with asynchronous hooks (hooks.h) */
 	struct recent_prompts recent_prompts;
-	struct denial *denials;
+	struct denial *denials; /* in the next one */
+	struct arena denial_arena;
 	size_t denial_count;
 	unsigned classifier_denials, denials_in_a_row; /* classifier.h */
-	struct model_spending *spending;
+	struct model_spending *spending;               /* in the arena */
 	size_t spending_count;
 };
 
@@ -379,7 +389,6 @@ struct event_agent agent_record_who(const struct agent_record *record);
 void agent_record_row(struct agent_record *record,
 		      struct task_row *ret_row); /* as it stands now, for other processes; borrowed */
 void agent_record_told(struct agent_record *record, const char *id); /* the next meta_write records it */
-void agent_record_note(struct agent_record *record);                 /* into state.db */
 
 /* Of one answer; the budget is the spending agent's. Returns its cost. */
 double agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage);

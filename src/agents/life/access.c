@@ -3,6 +3,7 @@
  * from, or a choice from it. */
 #include "agents/life/life.h"
 #include <assert.h>
+#include "core/model/catalog.h"
 #include "config/settings/settings.h"
 #include "defs/agentdef/registry.h"
 #include "defs/policy/permissions.h"
@@ -16,11 +17,9 @@
 
 /* The Agent tool as the model sees it. */
 
-static bool is_offered(const struct agent_tree *t, struct str parameter)
+static bool hides_background(const struct agent_tree *t)
 {
-	bool no_background = t->switches.background_off || t->switches.fork_mode || t->switches.coordinator;
-
-	return !(no_background && str_is(parameter, "run_in_background"));
+	return t->switches.background_off || t->switches.fork_mode || t->switches.coordinator;
 }
 
 /* Where a fork may be made: what it is, when it is worth it, and an example. */
@@ -37,7 +36,7 @@ static void write_fork_usage(struct buf *out, const struct agent_tree *t, const 
 			"With subagent_type \"fork\" the agent is a fork of you: it has this whole conversation, and "
 			"a short prompt is enough.");
 	buf_addf(out,
-		 " Fork when the task needs what was said or read here, and its steps would only fill this "
+		 " Fork when the task needs the context of this conversation, and its steps would only fill this "
 		 "conversation.\nExample: the user asks for a survey before a merge. One call {\"description\": "
 		 "\"Survey the branch\", %s\"prompt\": \"List what is left before this branch can be merged: open "
 		 "changes, missing tests, failing checks. At most 150 words.\"} says what to do, not what is known "
@@ -61,20 +60,19 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
-	const struct json *root;
+	static const char *const hidden[] = { "run_in_background", NULL };
+	const struct json *root = json_read(&reader, str_from(base)); /* compiled in */
 	struct json_out w = json_out(out);
-
-	int status = json_parse(&reader, base, strlen(base), &root, NULL);
-	assert(status == 0); /* compiled in */
-	(void)status;
 	struct str description =
 		t->switches.coordinator ? str_from(worker_usage) : json_str(json_get(root, "description"), &a);
+
 	buf_addf(&text, STR_FMT "\n\n", STR_ARG(description));
 	write_fork_usage(&text, t, only);
 	roster_write(&text, t->services->registry,
-		     &(struct roster_spec){ .only = only ? str_from(only) : (struct str){ 0 },
+		     &(struct roster_spec){ .reader = &t->main.env,
+					    .only = only ? str_from(only) : (struct str){ 0 },
 					    .mcp_servers = servers_ready(t, &a),
-					    .background_off = !is_offered(t, STR("run_in_background")) });
+					    .background_off = hides_background(t) });
 	json_putf(&w, "{name:'Agent'");
 	json_kstr(&w, "description", str_trim(buf_str(&text)));
 	json_key(&w, "input_schema");
@@ -88,12 +86,7 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 			continue;
 		}
 		json_open(&w, '{');
-		for (struct json_member p = json_members(m.value); p.key; p = json_member_next(m.value, p)) {
-			if (!is_offered(t, json_str(p.key, &a)))
-				continue;
-			json_key_str(&w, json_str(p.key, &a));
-			json_put_raw(&w, json_raw(p.value));
-		}
+		json_put_members(&w, m.value, hides_background(t) ? hidden : NULL, NULL);
 		json_close(&w);
 	}
 	json_putf(&w, "}}");
@@ -150,12 +143,6 @@ static bool is_named(const char *rules, const char *tool)
  * CLAUDE_CODE_ENABLE_TODO_TOOLS=1 offers it to models that plan without one, as an allow rule for the tool does. */
 static bool offers_list(const struct agent_tree *t, const struct tool *tool)
 {
-	/* Prefixes of models that plan without a list */
-	static const char *const planners[] = {
-		"claude-opus-4-8", "claude-opus-4-9", "claude-opus-5",
-		"claude-sonnet-5", "claude-fable",    "claude-mythos",
-	};
-	bool plans_alone = false;
 	const char *tasks = services_variable(t->services, "CLAUDE_CODE_ENABLE_TASKS");
 	bool by_tasks = !tasks || !tasks[0] || env_is_on(tasks);
 
@@ -165,9 +152,8 @@ static bool offers_list(const struct agent_tree *t, const struct tool *tool)
 		return true;
 	if (by_tasks != ((tool->flags & TOOL_TASK_LIST) != 0))
 		return false;
-	for (size_t i = 0; i < COUNT_OF(planners) && !plans_alone; i++)
-		plans_alone = str_starts(str_from(t->main.model), str_from(planners[i]));
-	return !plans_alone || env_is_on(services_variable(t->services, "CLAUDE_CODE_ENABLE_TODO_TOOLS"));
+	return !model_plans_alone(t->main.model) ||
+	       env_is_on(services_variable(t->services, "CLAUDE_CODE_ENABLE_TODO_TOOLS"));
 }
 
 static bool pool_offers(const struct agent_tree *t, const struct tool *tool)
@@ -203,7 +189,7 @@ static int fill_pool(struct agent_tree *t, const char *list, struct err *err)
 
 	for (size_t i = 0; table[i]; i++) {
 		const struct tool *tool = table[i];
-		if (!strcmp(tool->name, "Agent"))
+		if (tool->flags & TOOL_SPAWNS)
 			tool = agent_tool_make(t, tool);
 		else if (!strcmp(tool->name, "SendMessage") && t->switches.teams) {
 			t->send_tool = *tool;
@@ -217,7 +203,7 @@ static int fill_pool(struct agent_tree *t, const char *list, struct err *err)
 		struct str name = str_trim(str_cut(&rest, ','));
 		const struct tool *tool = name.n ? tool_set_find(&all, name) : NULL;
 		if (name.n && !tool)
-			status = err_set(err, ERR_USAGE, "--tools: there is no tool '" STR_FMT "'", STR_ARG(name));
+			status = err_set(err, ERR_USAGE, "--tools: no such tool: '" STR_FMT "'", STR_ARG(name));
 		else if (tool)
 			map_set(&wanted, str_from(tool->name), t);
 	}
@@ -246,11 +232,14 @@ static void take_choice(struct agent *a)
 	agent_tool_limit(a);
 }
 
-/* What a coordinator has itself; all else belongs to its workers. And what the lead of a team keeps with teams.leadTools "coordinate" */
-static const char coordinator_tools[] =
-	"Agent|SendMessage|TaskStop|TaskOutput|ListAgents|Skill|AskUserQuestion|ToolSearch";
-static const char lead_tools[] =
-	"Agent|SendMessage|ListAgents|TeamCreate|TeamDelete|TaskStop|TaskOutput|Read|Grep|Glob|AskUserQuestion";
+static void choose_tools(struct agent *a, const struct tool_choice_spec *spec)
+{
+	const struct agent_definition *d = a->definition;
+
+	tool_choose(d, spec, &a->choice);
+	if (d && !agent_tree_trusts_definition(a->tree, &d->common))
+		tool_choice_narrow(&a->choice, agent_registry_of_user(a->tree->services->registry, d->name), spec);
+}
 
 /* Of the main agent, which has the pool if it has no definition. */
 static void choose_from_pool(struct agent *a)
@@ -263,12 +252,9 @@ static void choose_from_pool(struct agent *a)
 		tool_set_release(&a->tools);
 		for (size_t i = 0; i < t->pool.count; i++) {
 			const struct tool *tool = t->pool.tools[i];
-			struct str name = str_from(tool->name);
-			bool kept = !t->switches.lead_only || str_is_one_of(name, lead_tools) ||
-				    (tool->flags & TOOL_TASK_LIST);
+			bool kept = !t->switches.lead_only || (tool->flags & TOOL_LEAD);
 			if (t->switches.coordinator)
-				kept = str_is_one_of(name, coordinator_tools) ||
-				       (tool->flags & (TOOL_TASK_LIST | TOOL_COMMS)) ||
+				kept = (tool->flags & TOOL_COORDINATOR) ||
 				       is_named(services_variable(t->services, "CLAUDE_CODE_COORDINATOR_EXTRA_TOOLS"),
 						tool->name);
 			if (kept || tool == t->answer_tool)
@@ -278,10 +264,9 @@ static void choose_from_pool(struct agent *a)
 	}
 	servers_of_definition(a, &own);
 	tool_choice_release(&a->choice);
-	tool_choose(a->definition,
-		    &(struct tool_choice_spec){
-			    .pool = &t->pool, .own = &own, .memory = agent_memory_dirs(a, &dirs), .main_thread = true },
-		    &a->choice);
+	choose_tools(
+		a, &(struct tool_choice_spec){
+			   .pool = &t->pool, .own = &own, .memory = agent_memory_dirs(a, &dirs), .main_thread = true });
 	take_choice(a);
 	if (t->answer_tool && tool_set_find(&a->tools, str_from(t->answer_tool->name)) != t->answer_tool)
 		tool_set_add(&a->tools, t->answer_tool); /* the host wants it, whatever the agent chose */
@@ -329,18 +314,16 @@ int agent_choose_tools(struct agent *a, struct err *err)
 	for (const struct tool *const *tool = t->kit->table; plans && *tool; tool++)
 		if (((*tool)->flags & TOOL_ENDS_PLAN) && !tool_set_find(&pool, str_from((*tool)->name)))
 			tool_set_add(&pool, *tool); /* the lead approves, whether or not a user could */
-	tool_choose(a->definition,
-		    &(struct tool_choice_spec){
-			    .pool = &pool,
-			    .own = &a->server_tools,
-			    .background = a->record->background,
-			    .deepest = a->who.depth >= t->limits.depth,
-			    .memory = agent_memory_dirs(a, &dirs),
-			    .whole = a->is_fork,
-			    .member = a->record->member != NULL,
-			    .plans = plans,
-		    },
-		    &a->choice);
+	choose_tools(a, &(struct tool_choice_spec){
+				.pool = &pool,
+				.own = &a->server_tools,
+				.background = a->record->background,
+				.deepest = a->who.depth >= t->limits.depth,
+				.memory = agent_memory_dirs(a, &dirs),
+				.whole = a->is_fork,
+				.member = a->record->member != NULL,
+				.plans = plans,
+			});
 	if (!a->is_fork &&
 	    (tool_choice_refuses(&a->choice, a->definition, &why) || tool_choice_lacks(&a->choice, &why))) {
 		tool_choice_release(&a->choice);
@@ -424,13 +407,14 @@ static int make_main_permission(struct agent *a, struct err *err)
 	p->can_ask = options_can_ask(&sv->options);
 	p->default_agent = a->tree->switches.fork_mode ? FORK_TYPE : NULL;
 	if (a->worktree) {
-		p->write_root = a->worktree->path;
-		p->main_checkout = a->worktree->root;
+		p->write_root = p->copy_root = a->worktree->path;
+		p->main_checkout = p->copy_of[0] = a->worktree->root;
+		p->copy_of[1] = a->worktree->origin;
 	}
 	if (policy_start_permission(p, &sv->options, a->tree->policy->settings, a->tree->arena, a->env.dirs, err) < 0)
 		return -(int)err->kind;
 	if (d && !sv->options.mode_given)
-		definition_use_mode(d, agent_tree_trusts_definition(a->tree, &d->common), p, &a->notes);
+		definition_use_mode(d, a->choice.mode, agent_tree_trusts_definition(a->tree, &d->common), p, &a->notes);
 	apply_limits(a);
 	agent_follow_mode(a);
 	return 0;
@@ -464,6 +448,7 @@ int agent_make_permission(struct agent *a, struct err *err)
 	if (a->worktree) {
 		birth.write_root = a->worktree->path;
 		birth.main_checkout = a->worktree->root;
+		birth.origin = a->worktree->origin;
 	}
 	if (!birth.memory_dir && a->tree->switches.coordinator && a->tree->session_dir) /* workers write it unasked */
 		birth.memory_dir = arena_printf(&a->arena, "%s/scratchpad", a->tree->session_dir);

@@ -33,7 +33,6 @@ static int step_record(struct agent *a, struct err *err)
 			return -(int)err->kind;
 	}
 	crash_point(agent_recorded);
-	agent_record_note(a->record);
 	if (a->record->transcript)
 		a->journal = journal_new(&a->tree->services->store, a->record->transcript);
 	return 0;
@@ -169,37 +168,21 @@ static int confine_processes(struct agent *a, struct err *err)
 	return 0;
 }
 
-/* Copies, with room for one more */
-static const char **copy_directories(struct arena *a, const char *const *dirs)
-{
-	const char **list = arena_calloc(a, (str_count(dirs) + 2) * sizeof *list);
-
-	for (size_t i = 0; dirs[i]; i++)
-		list[i] = arena_strdup(a, dirs[i]);
-	return list;
-}
-
-/* A fork of a session has copies: it may outlive the session. */
-static int find_main_directories(struct agent *a, struct err *err)
-{
-	const struct agent_tree *t = a->tree;
-
-	if (!a->origin)
-		return policy_directories(&t->services->options, t->policy->settings, &a->arena, a->cwd, &a->env.dirs,
-					  err);
-	a->env.dirs = copy_directories(&a->arena, a->origin->env.dirs);
-	return 0;
-}
-
 /* Its directories, its branch, and where its own processes may write. */
 static int step_cwd(struct agent *a, struct err *err)
 {
 	struct agent_record *t = a->record;
 
 	if (!a->parent) {
-		/* A member in a pane: its session is of the lead's project, and it works in the worktree, in place of the checkout. */
-		if (find_main_directories(a, err) < 0 || !a->worktree)
+		const struct policy *policy = a->tree->policy;
+		const struct options *o = &a->tree->services->options;
+		if (a->origin) /* a fork of a session has copies: it may outlive the session */
+			a->env.dirs = arena_strdup_list(&a->arena, a->origin->env.dirs, 0);
+		else if (policy_directories(o, policy->settings, &a->arena, a->cwd, &a->env.dirs, err) < 0)
 			return -(int)err->kind;
+		if (!a->worktree)
+			return 0;
+		/* A member in a pane: its session is of the lead's project, and it works in the worktree, in place of the checkout. */
 		((const char **)a->env.dirs)[0] = a->cwd = a->worktree->path;
 		a->branch = a->worktree->branch;
 		return confine_processes(a, err);
@@ -207,7 +190,7 @@ static int step_cwd(struct agent *a, struct err *err)
 	const char *const *parent_dirs = a->parent->env.dirs;
 	if (a->tree->switches.coordinator && a->tree->session_dir) { /* workers share a scratchpad */
 		const char *pad = arena_printf(&a->arena, "%s/scratchpad", a->tree->session_dir);
-		const char **dirs = copy_directories(&a->arena, parent_dirs);
+		const char **dirs = arena_strdup_list(&a->arena, parent_dirs, 1);
 		size_t n = 0;
 		if (file_make_dirs(pad, 0700, err) < 0)
 			return -(int)err->kind;
@@ -226,7 +209,7 @@ static int step_cwd(struct agent *a, struct err *err)
 		a->env.temp_dir = a->parent->env.temp_dir;
 		return 0;
 	}
-	const char **dirs = copy_directories(&a->arena, parent_dirs);
+	const char **dirs = arena_strdup_list(&a->arena, parent_dirs, 1);
 	dirs[0] = a->cwd; /* in place of the checkout that it must not touch */
 	a->env.dirs = dirs;
 	a->branch = arena_strdup(&a->arena, a->worktree->branch);
@@ -323,7 +306,7 @@ static int step_announce_end(struct agent *a, struct err *err)
 	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_ENDED,
 				       .task = &task,
 				       .text = buf_str(&a->record->report),
-				       .is_error = end_state_info(a->record->state)->is_error });
+				       .is_error = end_states[a->record->state].is_error });
 	return 0;
 }
 

@@ -6,7 +6,6 @@
 #include "config/settings/settings.h"
 #include "core/store/store.h"
 #include "defs/policy/permissions.h"
-#include "lib/git/git_head.h"
 #include "agents/agent/context.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/servers.h"
@@ -112,7 +111,10 @@ void agent_tree_use_policy(struct agent_tree *t)
 	t->main.env.envp = p->envp;
 	sandbox_use_policy(t->sandbox, sandbox_policy_new(p->settings, t->main.cwd, t->config_dir));
 	sandbox_use_policy(t->cage, sandbox_policy_new(p->settings, t->main.cwd, t->config_dir));
-	t->main.env.permission = &t->main.permission; /* its rules hold for servers that start before it */
+	/* Its rules hold for servers that start before it, and for the definition and the style that it gets. */
+	t->main.env.permission = &t->main.permission;
+	if (!t->main.permission.root)
+		t->main.permission.root = t->main.cwd;
 	sandbox_serve_under(t->cage, &t->main.env);
 	t->no_shell = t->main.env.no_shell = sandbox_refusal(t->sandbox);
 	t->tool_settings = (struct tool_settings){
@@ -257,7 +259,6 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 							 t->services->spawner });
 	policy_add_flag_rules(&t->main.permission, o, NULL, NULL); /* servers start before the agent */
 	host_questions_open(t);
-	t->state = t->session_dir ? t->services->state : NULL;
 	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");
 	t->entrypoint = o->entrypoint ? o->entrypoint : host && *host ? host : "sdk-cli";
 	t->append_system_prompt = o->append_subagent_system_prompt;

@@ -100,7 +100,7 @@ int worktree_hook_take(struct agent *a, struct err *err)
 					 arena_printf(&a->record->arena, "agent-%s", a->record->id));
 	return a->hook_batch ? STEP_TAKES_TIME
 			     : err_set(err, ERR_NOT_FOUND,
-				       "its worktree is gone, and so is the WorktreeCreate hook that made it");
+				       "its worktree no longer exists, nor does the WorktreeCreate hook that made it");
 }
 
 static void leave_directory(struct agent *a)

@@ -17,14 +17,14 @@
 #include "agents/worktree/worktree.h"
 #include "config/settings/settings.h"
 #include "guard/permission/mode.h"
-#include "lib/io/file.h"
 #include "lib/base/list.h"
 
 struct lead_question {
 	struct lead_question *next;
 	bool asks; /* a question of an agent; otherwise it is about a call */
-	char *id, *agent, *tool, *rule;
-	struct buf text, why;
+	const char *id, *agent, *tool, *rule;
+	struct str text, why;
+	struct arena arena; /* holds the texts */
 };
 
 /* A call that waits for the lead's answer */
@@ -84,11 +84,11 @@ int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 {
 	AUTO_CLOSE int fd = -1;
 
-	if (!o->agent_name || !o->team_name || !o->parent_session_id || !o->lead_process)
+	if (!o->agent_id || !o->agent_name || !o->team_name || !o->parent_session_id || !o->lead_process)
 		return err_set(
 			err, ERR_USAGE,
-			"--agent-id needs --agent-name, --team-name, --parent-session-id and --lead-process: a lead "
-			"starts its members with them");
+			"--agent-id, --agent-name, --team-name, --parent-session-id and --lead-process need each "
+			"other: a lead starts its members with them");
 	if (!team_name_fits(str_from(o->team_name)) || !team_name_fits(str_from(o->agent_name)))
 		return err_set(err, ERR_USAGE, "--agent-name and --team-name have 1 to %d letters, digits, _ and -",
 			       LONGEST_TEAM_NAME);
@@ -133,24 +133,19 @@ static void take_mail(struct lead *l, const struct json *line)
 	struct agent *a = &l->tree->main;
 	AUTO_ARENA struct arena arena = { 0 };
 	struct err err = { 0 };
-	const char *about = json_cstr(json_get(line, "about"), &arena);
-	struct queue_line q = { .id = json_cstr(json_get(line, "id"), &arena),
+	struct queue_line q = { .notice = notice_of_mail(line, &arena),
 				.from = json_cstr(json_get(line, "from"), &arena),
-				.team = l->info.team,
-				.about = about,
-				.replaces = query_pending_notice(&a->query, about),
-				.quiet = json_bool(json_get(line, "quiet")),
-				.text = json_str(json_get(line, "text"), &arena) };
+				.team = l->info.team };
 
-	if (!q.id || map_get(&l->known, str_from(q.id)))
+	if (!q.notice.id || map_get(&l->known, str_from(q.notice.id)))
 		return;
+	q.replaces = query_pending_notice(&a->query, q.notice.about);
 	if (recorder_queue(&a->recorder, &q, &err) < 0) {
 		agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
 		return; /* it stays in the mailbox, and comes again with the next start */
 	}
-	map_set(&l->known, str_from(q.id), l);
-	agent_put_notice(
-		a, &(struct notice_spec){ .id = q.id, .about = about, .mail = true, .quiet = q.quiet, .text = q.text });
+	map_set(&l->known, str_from(q.notice.id), l);
+	agent_put_notice(a, &q.notice);
 }
 
 static void take_waiting(struct lead *l)
@@ -160,10 +155,9 @@ static void take_waiting(struct lead *l)
 	l->waiting = (struct buf){ 0 };
 	for (struct str rest = buf_str(&all); rest.p && rest.n;) {
 		AUTO_JSON struct json_reader reader = { 0 };
-		struct str line = str_cut(&rest, '\n');
-		const struct json *root;
-		if (line.n && json_parse(&reader, line.p, line.n, &root, NULL) == 0)
-			take_mail(l, root);
+		const struct json *line = json_read(&reader, str_cut(&rest, '\n'));
+		if (line)
+			take_mail(l, line);
 	}
 }
 
@@ -213,12 +207,7 @@ static void on_planned(struct lead *l, const struct json *line)
 
 static void lead_question_free(struct lead_question *q)
 {
-	free(q->id);
-	free(q->agent);
-	free(q->tool);
-	free(q->rule);
-	buf_release(&q->text);
-	buf_release(&q->why);
+	arena_release(&q->arena);
 	free(q);
 }
 
@@ -320,20 +309,19 @@ static void on_lead_end(struct link *link)
 	if (l->tree->main.worktree)
 		worktree_hold(l->tree->main.worktree);
 	for (struct lead_call *c; (c = list_pop(&l->calls));) {
-		tool_call_fail(c->call, "The lead is gone: the message may or may not have arrived.");
+		tool_call_fail(c->call, "The lead has ended; the message may or may not have arrived.");
 		free(c);
 	}
 	for (struct lead_question *q; (q = list_pop(&l->questions));) {
-		const char *rule = q->rule;
 		struct agent *a = agent_tree_find(l->tree, q->agent);
 		if (a && (q->asks ? question_find(a, q->id) : agent_question(a, q->id)))
 			agent_emit(a, &(struct event){ .kind = q->asks ? EVENT_QUESTION_ASKED : EVENT_PERMISSION_ASKED,
 						       .name = q->tool,
 						       .id = q->id,
-						       .text = buf_str(&q->text),
-						       .why = buf_str(&q->why),
-						       .rules = &rule,
-						       .rule_count = rule != NULL });
+						       .text = q->text,
+						       .why = q->why,
+						       .rules = &q->rule,
+						       .rule_count = q->rule != NULL });
 		lead_question_free(q);
 	}
 	agent_tree_kick(l->tree);
@@ -458,15 +446,13 @@ bool lead_ask(struct agent_tree *t, const struct event *e)
 	const struct tool_call *call = !a ? NULL : asks ? question_find(a, e->id) : agent_question(a, e->id);
 	if (!call)
 		return false; /* of a server, for instance */
-	struct lead_question *q = xcalloc(1, sizeof *q);
-	q->asks = asks;
-	q->id = xstrdup(e->id);
-	q->agent = xstrdup(e->agent ? e->agent->id : "");
-	q->tool = xstrdup(e->name);
-	q->rule = e->rule_count ? xstrdup(e->rules[0]) : NULL;
-	buf_add(&q->text, e->text.p, e->text.n);
-	buf_add(&q->why, e->why.p, e->why.n);
-	q->next = l->questions;
+	struct lead_question *q = xnew(struct lead_question, .next = l->questions, .asks = asks);
+	q->id = arena_strdup(&q->arena, e->id);
+	q->agent = arena_strdup(&q->arena, e->agent ? e->agent->id : "");
+	q->tool = arena_strdup(&q->arena, e->name);
+	q->rule = e->rule_count ? arena_strdup(&q->arena, e->rules[0]) : NULL;
+	q->text = arena_str(&q->arena, e->text);
+	q->why = arena_str(&q->arena, e->why);
 	l->questions = q;
 	link_sendf(
 		&l->link,
@@ -486,7 +472,7 @@ bool lead_send(struct tool_call *call)
 	if (!l || a->parent || agent_tree_record(a->tree, to))
 		return false;
 	if (l->lost) {
-		tool_call_fail(call, "The lead is gone: no other member of the team can be reached.");
+		tool_call_fail(call, "The lead has ended, so no other member of the team can be reached.");
 		return true;
 	}
 	l->calls = xnew(struct lead_call, .next = l->calls, .call = call);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * lead.h - a session that is a member of a team, as a process of its own in a tmux pane, sees its lead: it joins it, and what it would do
- * in the team it does there (docs/internals/team.md). */
+ * lead.h - the lead as seen by a member in a tmux pane, which is a separate process and session: it joins the lead and performs its
+ * team operations there (docs/internals/team.md). */
 #pragma once
 #include "agents/team/team.h"
 #include "core/store/line_link.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "lib/base/library.h"
 #include "agents/member/lead.h"
 #include "agents/worktree/worktree.h"
 
@@ -20,12 +21,14 @@ void lead_close_pane(void)
 {
 	const char *pane = getenv("TMUX_PANE"), *server = getenv("TMUX");
 	const char *const argv[] = { "tmux", "set-option", "-p", "-t", pane, "remain-on-exit", "off", NULL };
+	AUTO_BUF struct buf file = { 0 };
 	long long parent = 0;
 	pid_t pid;
 
 	if (!pane || !server || sscanf(server, "%*[^,],%lld", &parent) != 1 || parent != getppid())
 		return; /* this process is not what the pane was made for */
-	if (posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) != 0)
+	if (!program_find(getenv("PATH"), argv[0], &file) ||
+	    posix_spawn(&pid, file.p, NULL, NULL, (char *const *)argv, environ) != 0)
 		return;
 	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	if (end.fd < 0)
@@ -44,7 +47,7 @@ static int lead_connect(const struct options *o, int *ret_fd, struct err *err)
 	socklen_t n = link_address(&name, o->parent_session_id, pid);
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&name, n) < 0)
-		return err_set(err, ERR_USAGE, "the lead, session %s, is not there: %m", o->parent_session_id);
+		return err_set(err, ERR_USAGE, "the lead, session %s, does not answer: %m", o->parent_session_id);
 	if (!link_peer_is(fd, pid, start))
 		return err_set(err, ERR_USAGE, "another process answers in the place of session %s",
 			       o->parent_session_id);
@@ -71,15 +74,11 @@ static int lead_hear(int fd, struct buf *out, struct err *err)
 /* The lead's variables in place of those that the tmux server happened to have */
 static void take_environment(const struct json *env)
 {
-	static const char *const families[] = { "ANTHROPIC_", "CLAUDE_", "AWS_", "GOOGLE_", "OPENAI_" };
 	AUTO_ARENA struct arena a = { 0 };
 
 	for (char **each = environ; *each;) {
 		struct str value = str_from(*each), name = str_cut(&value, '=');
-		bool foreign = false;
-		for (size_t i = 0; i < COUNT_OF(families); i++)
-			foreign = foreign || str_starts(name, str_from(families[i]));
-		if (!foreign) {
+		if (!str_starts_with_one_of(name, "ANTHROPIC_|CLAUDE_|AWS_|GOOGLE_|OPENAI_")) {
 			each++;
 			continue;
 		}
@@ -114,18 +113,13 @@ int lead_dial(const struct options *o, int *ret_fd, struct worktree **ret_worktr
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-	struct json_out w = json_out(&text);
 	AUTO_CLOSE int fd = -1;
 
 	if (lead_connect(o, &fd, err) < 0) {
 		lead_close_pane();
 		return -(int)err->kind;
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "hello");
-	json_kcstr(&w, "agent", o->agent_name);
-	json_close(&w);
+	json_addf(&text, "{type:'hello', agent:'%s'}", o->agent_name);
 	buf_addch(&text, '\n');
 	(void)!send(fd, text.p, text.n, MSG_NOSIGNAL);
 	buf_clear(&text);
@@ -133,7 +127,8 @@ int lead_dial(const struct options *o, int *ret_fd, struct worktree **ret_worktr
 		lead_close_pane();
 		return -(int)err->kind;
 	}
-	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0 || !json_is(json_get(root, "env"), JSON_OBJECT))
+	const struct json *root = json_read(&reader, buf_str(&text));
+	if (!json_is(json_get(root, "env"), JSON_OBJECT))
 		return err_set(err, ERR_USAGE, "the lead does not know this member");
 	take_environment(json_get(root, "env"));
 	const struct json *tree = json_get(root, "worktree");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * main_definition.h - which agent a session runs as: `--agent NAME`, what a resumed session was before, the setting `agent`, or a
- * plugin's word. docs/internals/main_agent.md. */
+ * main_definition.h - which agent a session runs as: `--agent NAME`, the agent of the resumed session, the setting `agent`, or that
+ * of a plugin. docs/internals/main_agent.md. */
 #pragma once
 #include "defs/policy/services.h"
 

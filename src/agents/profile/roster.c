@@ -18,7 +18,8 @@ bool roster_has(const struct catalog *r, const struct agent_definition *d, const
 
 	for (struct str rest = spec->only; rest.p && !listed;)
 		listed = agent_type_same(str_trim(str_cut(&rest, ',')), str_from(d->name));
-	if (!listed || agent_denied(r, str_from(d->name)))
+	if (!listed || agent_denied(r, str_from(d->name)) ||
+	    (spec->reader && definition_is_hidden(spec->reader, &d->common)))
 		return false;
 	for (size_t i = 0; spec->mcp_servers && i < d->required_mcp_servers.count; i++) {
 		const char *const *server = spec->mcp_servers;
@@ -131,7 +132,7 @@ void roster_write(struct buf *out, const struct catalog *r, const struct roster_
 					   "they are called in one message.\n");
 		if (!spec->background_off)
 			buf_addstr(&notes, "- With run_in_background an agent works on while you do; its result is "
-					   "reported to you when it is there.\n");
+					   "reported to you when it is ready.\n");
 		if (context)
 			buf_addstr(&notes, "- An agent with access to current context sees this conversation up to the "
 					   "call: a short prompt is enough.\n");

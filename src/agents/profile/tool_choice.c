@@ -3,12 +3,12 @@
 #include "agents/profile/tool_choice.h"
 #include "core/tool/tool_facts.h"
 #include "defs/agentdef/registry.h"
+#include "guard/permission/rule.h"
 
 struct selector {
-	struct str name;      /* of a tool, or mcp__SERVER */
+	struct str name;
 	struct str specifier; /* p == NULL: none */
-	bool server;          /* all tools of the server */
-	bool every_server;    /* "mcp__*" */
+	bool several;         /* a pattern; but mcp__SERVER__* is all tools of a server */
 };
 
 static bool is_mcp(struct str name)
@@ -18,7 +18,7 @@ static bool is_mcp(struct str name)
 
 static struct selector read_selector(const char *entry)
 {
-	struct str rest = str_trim(str_from(entry));
+	struct str rest = str_trim(str_from(entry)), all = STR("__*");
 	struct selector s = { .name = str_trim(str_cut(&rest, '(')) };
 
 	if (rest.p && rest.n && rest.p[rest.n - 1] == ')')
@@ -28,31 +28,9 @@ static struct selector read_selector(const char *entry)
 	if (str_is(s.specifier, "*"))
 		s.specifier = (struct str){ 0 };
 	s.name = tool_current_name(s.name);
-	if (!is_mcp(s.name))
-		return s;
-	/* "mcp__server" and "mcp__server__*" name a server, "mcp__server__tool" a tool. */
-	struct str all = STR("__*");
-	rest = (struct str){ s.name.p + 5, s.name.n - 5 };
-	s.every_server = str_is(rest, "*");
-	if (str_ends(s.name, all) && rest.n > all.n) {
-		s.name.n -= all.n;
-		s.server = true;
-	} else {
-		s.server = !str_has(rest, STR("__"));
-	}
+	bool server = is_mcp(s.name) && str_ends(s.name, all) && s.name.n > 5 + all.n;
+	s.several = memchr(s.name.p, '*', s.name.n - (server ? all.n : 0)) != NULL;
 	return s;
-}
-
-static bool selector_matches(const struct selector *s, const struct tool *tool)
-{
-	struct str name = str_from(tool->name);
-
-	if (s->every_server)
-		return is_mcp(name);
-	if (!s->server)
-		return str_is_nocase(s->name, tool->name);
-	return str_starts(name, s->name) &&
-	       str_starts((struct str){ name.p + s->name.n, name.n - s->name.n }, STR("__"));
 }
 
 static bool may_have(const struct agent_definition *d, const struct tool_choice_spec *spec, struct str name)
@@ -78,7 +56,7 @@ static bool is_disallowed(const struct agent_definition *d, const struct tool *t
 		return true;
 	for (size_t i = 0; i < d->disallowed_tools.count; i++) {
 		struct selector s = read_selector(d->disallowed_tools.names[i]);
-		if (!s.specifier.n && selector_matches(&s, tool))
+		if (!s.specifier.n && rule_names_tool(s.name, tool->name))
 			return true;
 	}
 	return false;
@@ -105,11 +83,11 @@ static void select_entry(struct tool_choice *c, const struct agent_definition *d
 	bool found = false;
 	struct tool_names *names;
 
-	for (size_t i = 0; spec->own && i < spec->own->count && !s.every_server; i++)
-		found = found || selector_matches(&s, spec->own->tools[i]); /* add_further_tools() adds it */
-	for (size_t i = 0; i < spec->pool->count && !s.every_server; i++) {
+	for (size_t i = 0; spec->own && i < spec->own->count && !s.several; i++)
+		found = found || rule_names_tool(s.name, spec->own->tools[i]->name); /* add_further_tools() adds it */
+	for (size_t i = 0; i < spec->pool->count && !s.several; i++) {
 		const struct tool *tool = spec->pool->tools[i];
-		if (!selector_matches(&s, tool) || !may_have(d, spec, str_from(tool->name)))
+		if (!rule_names_tool(s.name, tool->name) || !may_have(d, spec, str_from(tool->name)))
 			continue;
 		found = true;
 		if (is_disallowed(d, tool))
@@ -120,14 +98,14 @@ static void select_entry(struct tool_choice *c, const struct agent_definition *d
 		bool whole = !s.specifier.n;
 		for (size_t k = 0; k < d->tools.count && !whole; k++) {
 			struct selector other = read_selector(d->tools.names[k]);
-			whole = !other.specifier.n && !other.every_server && selector_matches(&other, tool);
+			whole = !other.specifier.n && !other.several && rule_names_tool(other.name, tool->name);
 		}
 		if (!whole)
 			add_limit(c, &c->only, tool->name, s.specifier);
 	}
 	if (found)
 		return;
-	if (s.every_server || (!is_mcp(s.name) && !agent_tool_is_known(s.name)))
+	if (s.several || (!is_mcp(s.name) && !agent_tool_is_known(s.name)))
 		names = &c->unknown;
 	else
 		names = may_have(d, spec, s.name) ? &c->missing : &c->withheld;
@@ -155,8 +133,7 @@ static void add_further_tools(struct tool_choice *c, const struct agent_definiti
 	}
 	for (size_t i = 0; spec->member && i < pool->count; i++) { /* also those that its definition disallows */
 		const struct tool *tool = pool->tools[i];
-		bool belongs = (tool->flags & TOOL_TASK_LIST) || !strcmp(tool->name, "SendMessage") ||
-			       (spec->plans && (tool->flags & TOOL_ENDS_PLAN));
+		bool belongs = (tool->flags & TOOL_MEMBER) || (spec->plans && (tool->flags & TOOL_ENDS_PLAN));
 		if (belongs && !set_has(&c->tools, tool))
 			tool_set_add(&c->tools, tool);
 	}
@@ -183,6 +160,43 @@ void tool_choose(const struct agent_definition *d, const struct tool_choice_spec
 			add_limit(c, &c->never, arena_str(&c->arena, s.name).p, s.specifier);
 	}
 	add_further_tools(c, d, spec);
+}
+
+void tool_choice_narrow(struct tool_choice *c, const struct agent_definition *by, const struct tool_choice_spec *spec)
+{
+	struct tool_choice bound;
+	size_t kept = 0;
+
+	if (!by)
+		return;
+	tool_choose(by, spec, &bound);
+	for (size_t i = 0; i < c->tools.count; i++)
+		if (set_has(&bound.tools, c->tools.tools[i]))
+			c->tools.tools[kept++] = c->tools.tools[i];
+	c->tools.count = kept;
+	/* One of the specifiers of a tool must match, so those of the other definition stand in their place. */
+	for (size_t i = 0; i < bound.only.count; i++)
+		for (size_t k = c->only.count; k-- > 0;)
+			if (!strcmp(c->only.list[k].tool, bound.only.list[i].tool))
+				c->only.list[k] = c->only.list[--c->only.count];
+	for (size_t i = 0; i < bound.only.count; i++)
+		add_limit(c, &c->only, bound.only.list[i].tool, str_from(bound.only.list[i].specifier));
+	for (size_t i = 0; i < bound.never.count; i++)
+		add_limit(c, &c->never, arena_strdup(&c->arena, bound.never.list[i].tool),
+			  str_from(bound.never.list[i].specifier));
+	c->mode = by->permission_mode;
+	tool_choice_release(&bound);
+}
+
+/* The stricter one of the definition's mode and that which narrows it */
+static const char *narrowed_mode(const struct agent_definition *d, const char *narrow)
+{
+	enum permission_mode own, other;
+
+	if (!narrow || !permission_mode_parse(str_from(narrow), &other))
+		return d->permission_mode;
+	bool has_own = d->permission_mode && permission_mode_parse(str_from(d->permission_mode), &own);
+	return has_own && permission_mode_is_wider(other, own) ? d->permission_mode : narrow;
 }
 
 /* What the guide is for: it reads the user's files and the documentation without a question, but no secrets and no other
@@ -212,7 +226,7 @@ void tool_choice_birth(struct tool_choice *c, const struct agent_definition *d, 
 		if (strcmp(c->only.list[i].tool, "Agent") != 0)
 			only[n++] = c->only.list[i];
 	*ret_birth = (struct permission_birth){
-		.mode = d->permission_mode,
+		.mode = narrowed_mode(d, c->mode),
 		.mode_invalid = d->permission_mode_invalid,
 		.mode_may_widen = d->source != SOURCE_PLUGIN && believed,
 		.only = only,
@@ -226,24 +240,26 @@ void tool_choice_birth(struct tool_choice *c, const struct agent_definition *d, 
 	};
 }
 
-void definition_use_mode(const struct agent_definition *d, bool believed, struct permission *p, struct buf *notes)
+void definition_use_mode(const struct agent_definition *d, const char *narrow, bool believed, struct permission *p,
+			 struct buf *notes)
 {
 	enum permission_mode wish;
 
 	if (d->permission_mode_invalid && permission_mode_is_wider(p->mode, PERMISSION_DEFAULT))
 		p->mode = PERMISSION_DEFAULT;
-	if (!d->permission_mode || !permission_mode_parse(str_from(d->permission_mode), &wish) ||
-	    wish == PERMISSION_BUBBLE)
-		return;
-	if (permission_mode_is_wider(wish, p->mode) && (d->source == SOURCE_PLUGIN || !believed))
+	bool wishes = d->permission_mode && permission_mode_parse(str_from(d->permission_mode), &wish) &&
+		      wish != PERMISSION_BUBBLE;
+	if (wishes && permission_mode_is_wider(wish, p->mode) && (d->source == SOURCE_PLUGIN || !believed))
 		buf_addf(
 			notes,
 			"this folder is not trusted, so the permissionMode of %s can only narrow: run `cadre trust` to "
 			"record consent\n",
 			d->name);
-	else if ((wish == PERMISSION_BYPASS && p->bypass_off) || (wish == PERMISSION_AUTO && p->auto_off))
+	else if (wishes && ((wish == PERMISSION_BYPASS && p->bypass_off) || (wish == PERMISSION_AUTO && p->auto_off)))
 		buf_addf(notes, "the permissionMode %s of %s is not available here\n", d->permission_mode, d->name);
-	else
+	else if (wishes)
+		p->mode = wish;
+	if (narrow && permission_mode_parse(str_from(narrow), &wish) && permission_mode_is_wider(p->mode, wish))
 		p->mode = wish;
 }
 

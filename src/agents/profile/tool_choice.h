@@ -31,6 +31,7 @@ struct tool_choice {
 	struct tool_names unknown;    /* entries of `tools` that are no tool at all */
 	struct tool_names withheld;   /* that no such agent may have */
 	struct tool_names missing;    /* that this session does not have */
+	const char *mode;             /* of tool_choice_narrow(): borrowed; NULL: none */
 };
 
 struct tool_choice_spec {
@@ -46,6 +47,9 @@ struct tool_choice_spec {
 };
 
 void tool_choose(const struct agent_definition *d, const struct tool_choice_spec *spec, struct tool_choice *ret_choice);
+/* Takes away what another definition does not allow. An agent of a project that is not trusted, with the name of one of the user's, gets
+ * the project's prompt and may do no more than the user's. by is borrowed until the choice is released; NULL takes nothing. */
+void tool_choice_narrow(struct tool_choice *c, const struct agent_definition *by, const struct tool_choice_spec *spec);
 static inline void tool_choice_release(struct tool_choice *c)
 {
 	tool_set_release(&c->tools);
@@ -64,5 +68,7 @@ void tool_choice_birth(struct tool_choice *c, const struct agent_definition *d, 
 		       const struct memory_dirs *places, bool memory, struct arena *a,
 		       struct permission_birth *ret_birth);
 /* The mode of a main agent that runs as the definition. As for a child: it may always be narrower; it may be wider only if the user
- * trusts the source. notes says why it is not as the definition wants. */
-void definition_use_mode(const struct agent_definition *d, bool believed, struct permission *p, struct buf *notes);
+ * trusts the source. narrow: the mode of its choice of tools, above which it does not go. notes says why it is not as the definition
+ * wants. */
+void definition_use_mode(const struct agent_definition *d, const char *narrow, bool believed, struct permission *p,
+			 struct buf *notes);

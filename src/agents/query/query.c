@@ -252,8 +252,6 @@ static enum step take_answer_end(struct query *q)
 {
 	struct err err = { 0 };
 	bool cut = q->model.failure.kind != FAIL_NONE;
-	const struct usage *u = &q->model.answer.usage;
-	int64_t prompt = u->input + u->cache_read + u->cache_write, tokens = prompt + u->output;
 
 	if (q->model.answer.dropped && !q->told_dropped) {
 		char text[160];
@@ -277,12 +275,8 @@ static enum step take_answer_end(struct query *q)
 	q->text_continues = false;
 	if (cut && q->model.failure.too_long) /* its calls have run; what it did not see is still ours */
 		query_emit(q, &(struct event){ .kind = EVENT_ERROR, .text = str_from(q->model.failure.text) });
-	else if (tokens > 0) /* the server counts */
-		q->measured = (struct context_measure){ .tokens = tokens,
-							.bytes = q->transcript.bytes,
-							.blocks = transcript_count(&q->transcript),
-							.prompt = prompt,
-							.prompt_blocks = q->model.body.count };
+	else
+		context_measure_answer(q);
 	q->compacted = q->compacted && !strcmp(q->model.answer.stop_reason, context_end);
 	answer_count(q, cut ? "tool_use" : q->model.answer.stop_reason);
 	if (answer_record_refusal(q, &err) < 0)
@@ -307,7 +301,7 @@ static enum step take_answer_end(struct query *q)
 			return query_finish(q, QUERY_CUT_OFF);
 		q->text_continues = true;
 		return query_ask_to_continue(
-			q, "Your answer was cut off at the output limit. Go on exactly where it stopped, without "
+			q, "Your answer was cut off at the output limit. Continue exactly where it stopped, without "
 			   "repeating anything.");
 	}
 	if (q->text.n || q->satisfied)
@@ -533,13 +527,13 @@ const char *query_pending_notice(const struct query *q, const char *about)
 	return n ? n->id : NULL;
 }
 
-void query_put_notice(struct query *q, const struct notice_spec *spec)
+void query_put_notice(struct query *q, const struct notice *notice)
 {
-	struct query_notice *n = find_about(q, spec->about);
+	struct query_notice *n = find_about(q, notice->about);
 
 	/* A second put of an id changes nothing. Mail is compared by its sender: ten thousand may wait. */
-	for (uint32_t i = 0; spec->id && !spec->mail && i < q->notice_count; i++)
-		if (q->notices[i].id && !strcmp(q->notices[i].id, spec->id))
+	for (uint32_t i = 0; notice->id && !notice->mail && i < q->notice_count; i++)
+		if (q->notices[i].id && !strcmp(q->notices[i].id, notice->id))
 			return;
 	if (n) {
 		free(n->id);
@@ -550,10 +544,10 @@ void query_put_notice(struct query *q, const struct notice_spec *spec)
 		q->notices = xrealloc(q->notices, (q->notice_count + 1) * sizeof *q->notices);
 		n = &q->notices[q->notice_count++];
 	}
-	*n = (struct query_notice){ .id = spec->id ? xstrdup(spec->id) : NULL,
-				    .about = spec->about ? xstrdup(spec->about) : NULL,
-				    .mail = spec->mail,
-				    .quiet = spec->quiet };
-	buf_add(&n->text, spec->text.p, spec->text.n);
+	*n = (struct query_notice){ .id = notice->id ? xstrdup(notice->id) : NULL,
+				    .about = notice->about ? xstrdup(notice->about) : NULL,
+				    .mail = notice->mail,
+				    .quiet = notice->quiet };
+	buf_add(&n->text, notice->text.p, notice->text.n);
 	q->notice_bytes += n->text.n;
 }

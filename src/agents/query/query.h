@@ -74,12 +74,10 @@ struct query_config {
 	void *data;                                  /* of all of them */
 };
 
-/* A text queued for the model: something ended in the background, or another agent of a team speaks */
+/* struct notice with texts of its own */
 struct query_notice {
-	char *id;    /* owned; recorded with the message as proof of delivery; NULL: none */
-	char *about; /* owned; a newer one about the same replaces it; NULL: none does */
-	bool mail;   /* of another agent of the team */
-	bool quiet;  /* no turn begins for it alone: it goes with the next request */
+	char *id, *about;
+	bool mail, quiet;
 	struct buf text;
 };
 
@@ -92,14 +90,20 @@ struct query_call {
 	bool is_done;
 };
 
-/* Token count reported with the last answer */
+/* Token count reported with the last answer, and what the blocks of its request are. */
 struct context_measure {
-	int64_t tokens;  /* 0: none, or the server does not count */
-	uint64_t bytes;  /* of the transcript then */
-	uint32_t blocks; /* the same */
-	int64_t prompt;  /* tokens of the request alone */
-	uint32_t prompt_blocks;
+	int64_t tokens;         /* 0: none, or the server does not count */
+	uint64_t bytes;         /* of the transcript then */
+	int64_t prompt;         /* tokens of the request alone */
+	uint32_t blocks;        /* of the transcript then */
+	uint32_t prompt_blocks; /* of the request; of a fork before its first answer, what it shares */
+	uint64_t text;          /* bytes of these without media and thinking */
+	uint32_t media;         /* tokens of their media, estimated */
+	float bytes_per_token;  /* of this model; 0: not known yet */
 };
+
+/* Adds what the blocks from prompt_blocks to count are. */
+void context_measure_blocks(struct context_measure *m, const struct transcript *t, uint32_t count);
 
 struct query {
 	struct query_config config;
@@ -213,15 +217,10 @@ static inline void query_batch_over(struct query *q) /* on_batch is done; ignore
 }
 void query_pause(struct query *q, bool on); /* back-pressure: no new request, no bytes from the running one */
 /* Queues a text for the next request; all queued texts form one message. One that is about the same and waits is replaced. */
-struct notice_spec {
-	const char *id, *about;
-	bool mail, quiet;
-	struct str text;
-};
-void query_put_notice(struct query *q, const struct notice_spec *spec);
+void query_put_notice(struct query *q, const struct notice *notice);
 static inline void query_notice(struct query *q, const char *id, struct str text)
 {
-	query_put_notice(q, &(struct notice_spec){ .id = id, .text = text });
+	query_put_notice(q, &(struct notice){ .id = id, .text = text });
 }
 const char *query_pending_notice(const struct query *q, const char *about); /* id of that notice; NULL: none waits */
 static inline bool query_wants_turn(const struct query *q)                  /* something waits that begins a turn */

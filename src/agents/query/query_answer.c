@@ -158,11 +158,8 @@ void answer_add_text(struct buf *out, const struct segment *block)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
-	const struct json *root;
+	struct str text = json_str(json_get(json_read(&reader, segment_json(block)), "text"), &arena);
 
-	if (json_parse(&reader, block->bytes, block->len, &root, NULL) < 0)
-		return;
-	struct str text = json_str(json_get(root, "text"), &arena);
 	buf_add(out, text.p, text.n);
 }
 
@@ -280,7 +277,6 @@ void answer_drop(struct query *q)
 /* One request of a query: the governor's slot, the body, tries until the deadline. It asks for the next
  * answer, or for a summary if a compaction is running. */
 
-enum { BYTES_PER_TOKEN = 4 }; /* of an estimate: English and code */
 enum { DEFAULT_DEADLINE_MS = 30 * 60 * 1000 };
 
 enum step query_enter_gate(struct query *q)
@@ -291,6 +287,8 @@ enum step query_enter_gate(struct query *q)
 	if (q->next_head) {
 		head_unref(q->config.head);
 		q->config.head = TAKE(q->next_head);
+		if (strcmp(q->config.model, q->next_model) != 0)
+			q->measured.bytes_per_token = 0;
 		q->config.model = q->next_model;
 	}
 	if (q->next_endpoint && q->next_endpoint != q->config.endpoint) {
@@ -343,8 +341,9 @@ enum step step_gate(struct query *q)
 	if (settled <= 0)
 		return settled < 0 ? STEP_AGAIN : STEP_WAIT;
 	uint64_t bytes = q->config.head->bytes.n + q->transcript.bytes;
-	if (q->config.budget && !budget_reserve(q->config.budget, query_providers(q), q->config.model,
-						(int64_t)(bytes / BYTES_PER_TOKEN), &q->share)) {
+	if (q->config.budget &&
+	    !budget_reserve(q->config.budget, query_providers(q), q->config.model,
+			    (int64_t)((double)bytes / (double)query_bytes_per_token(q)), &q->share)) {
 		query_give_up(q, QUERY_BUDGET, "the budget is used up");
 		return STEP_AGAIN;
 	}
@@ -376,7 +375,6 @@ void query_leave_governor(struct query *q)
 	budget_return(&q->share);
 }
 
-/* The request failed and its answer is discarded. */
 enum step query_try_again(struct query *q)
 {
 	const struct failure *f = &q->model.failure;
@@ -401,6 +399,10 @@ enum step query_try_again(struct query *q)
 	}
 	if (delay_ms < 0 || now + (uint64_t)delay_ms > q->deadline_ms) {
 		struct failure last = *f;
+		size_t n = strlen(last.text);
+		if (delay_ms >= 0 && last.retry_after_ms > 0) /* later than the deadline */
+			snprintf(last.text + n, sizeof last.text - n, " (the server may be asked again in %lld min)",
+				 (long long)(last.retry_after_ms + 59999) / 60000);
 		if (q->compaction)
 			return compact_failed(q, &last);
 		query_give_up(q, QUERY_MODEL_ERROR, "%s", last.text);
@@ -413,6 +415,7 @@ enum step query_try_again(struct query *q)
 				       .most_attempts = q->attempt +
 							(unsigned)((q->deadline_ms - now) / (uint64_t)(delay_ms + 1)),
 				       .delay_ms = delay_ms,
+				       .left_ms = most ? 0 : (int64_t)(q->deadline_ms - now),
 				       .status = f->status,
 				       .error = failure_name(f) });
 	model_call_reset(&q->model);

@@ -17,19 +17,32 @@ enum { FEW_ANSWERS = 3, MOST_REFILLS = 3 }; /* a turn that fills the context at 
 /* Size of the conversation: the server's count of the last answer, and an estimate of later additions. */
 
 enum { BEFORE_PERCENT = 95, ADDED_PERCENT = 60, LEAST_CUT_WINDOW = 2048 }; /* of a prompt that the server has cut */
-enum { BYTES_PER_TOKEN = 4 };                                              /* of English and code */
 enum { RESERVE_TOKENS = 13000 };                           /* margin for additions before the next check */
 enum { MEDIA_TOKENS = 1500, MEDIA_BYTES_PER_TOKEN = 400 }; /* of an image or a document in base64 */
 
-/* Media are far fewer tokens than bytes. */
-static int64_t block_tokens(struct str json, enum segment_kind kind)
+/* English and code; then what the server's counts of this conversation say: other scripts and dense data have fewer bytes. */
+static const float usual_bytes_per_token = 4, least_bytes_per_token = 1.5F, most_bytes_per_token = 6;
+
+float query_bytes_per_token(const struct query *q)
+{
+	return q->measured.bytes_per_token ? q->measured.bytes_per_token : usual_bytes_per_token;
+}
+
+static int64_t tokens_of(uint64_t bytes, float bytes_per_token)
+{
+	return (int64_t)((double)bytes / (double)bytes_per_token);
+}
+
+/* Media are far fewer tokens than bytes. ret_media: their tokens. The rest of the bytes is text. */
+static uint64_t block_text(const struct block *b, int64_t *ret_media)
 {
 	static const char key[] = "\"data\":\"";
-	const char *end = json.p + json.n, *at = json.p;
-	int64_t bytes = (int64_t)json.n, media = 0;
+	const char *end = b->json.p + b->json.n, *at = b->json.p;
+	uint64_t bytes = b->json.n;
 
-	if (kind != SEGMENT_OTHER && kind != SEGMENT_TOOL_RESULT)
-		return bytes / BYTES_PER_TOKEN;
+	*ret_media = 0;
+	if (b->kind != SEGMENT_OTHER && b->kind != SEGMENT_TOOL_RESULT)
+		return bytes;
 	while ((at = memmem(at, (size_t)(end - at), key, sizeof key - 1))) {
 		const char *from = at + sizeof key - 1;
 		const char *quote = memchr(from, '"', (size_t)(end - from));
@@ -37,36 +50,78 @@ static int64_t block_tokens(struct str json, enum segment_kind kind)
 		at = quote ? quote : end;
 		if (n < MEDIA_BYTES_PER_TOKEN)
 			continue;
-		bytes -= n;
-		media += MEDIA_TOKENS + n / MEDIA_BYTES_PER_TOKEN;
+		bytes -= (uint64_t)n;
+		*ret_media += MEDIA_TOKENS + n / MEDIA_BYTES_PER_TOKEN;
 	}
-	return bytes / BYTES_PER_TOKEN + media;
+	return bytes;
 }
 
-static int64_t context_tokens(const struct query *q)
+/* Of the blocks from..to */
+static int64_t estimate_tokens(const struct query *q, uint32_t from, uint32_t to, float bytes_per_token)
 {
-	int64_t tokens = q->measured.tokens ? q->measured.tokens : (int64_t)(q->config.head->bytes.n / BYTES_PER_TOKEN);
+	int64_t tokens = 0, media;
 
-	for (uint32_t i = q->measured.blocks; i < transcript_count(&q->transcript); i++) {
+	for (uint32_t i = from; i < to; i++) {
 		struct block b = transcript_block(&q->transcript, i);
-		tokens += block_tokens(b.json, b.kind);
+		tokens += tokens_of(block_text(&b, &media), bytes_per_token) + media;
 	}
 	return tokens;
 }
 
-/* The fewest tokens that the request can have had: those of the last prompt, and a part of what was added since by our estimate. */
+static int64_t context_tokens(const struct query *q)
+{
+	float rate = query_bytes_per_token(q);
+	int64_t tokens = q->measured.tokens ? q->measured.tokens : tokens_of(q->config.head->bytes.n, rate);
+
+	return tokens + estimate_tokens(q, q->measured.blocks, transcript_count(&q->transcript), rate);
+}
+
+/* Thinking is left out of the bytes: not every server counts that of former turns. What it counts makes the rate lower: an early
+ * compaction is better than a late one. */
+void context_measure_blocks(struct context_measure *m, const struct transcript *t, uint32_t count)
+{
+	for (; m->prompt_blocks < count; m->prompt_blocks++) {
+		struct block b = transcript_block(t, m->prompt_blocks);
+		int64_t media;
+		if (b.kind == SEGMENT_THINKING)
+			continue;
+		m->text += block_text(&b, &media);
+		m->media += (uint32_t)media;
+	}
+}
+
+void context_measure_answer(struct query *q)
+{
+	const struct usage *u = &q->model.answer.usage;
+	struct context_measure *m = &q->measured;
+	int64_t prompt = u->input + u->cache_read + u->cache_write;
+
+	if (prompt + u->output <= 0)
+		return; /* the server does not count */
+	context_measure_blocks(m, &q->transcript, q->model.body.count);
+	m->tokens = prompt + u->output;
+	m->bytes = q->transcript.bytes;
+	m->blocks = transcript_count(&q->transcript);
+	m->prompt = prompt;
+	if (prompt > m->media && !u->estimated) {
+		float rate = (float)(q->config.head->bytes.n + m->text) / (float)(prompt - m->media);
+		m->bytes_per_token = MAX(least_bytes_per_token, MIN(rate, most_bytes_per_token));
+	}
+}
+
+/* The fewest tokens that the request can have had: those of the last prompt, and a part of what was added since by our estimate. What was
+ * added may be less dense than all before it. */
 static int64_t least_tokens(const struct query *q)
 {
-	int64_t before = q->measured.prompt ? q->measured.prompt : (int64_t)(q->config.head->bytes.n / BYTES_PER_TOKEN);
-	int64_t added = 0;
+	const struct context_measure *m = &q->measured;
+	float rate = MAX(query_bytes_per_token(q), usual_bytes_per_token);
 
 	if (q->compaction)
-		return (int64_t)(q->model.body.size / BYTES_PER_TOKEN) * ADDED_PERCENT / 100;
-	for (uint32_t i = q->measured.prompt_blocks; i < q->model.body.count; i++) {
-		struct block b = transcript_block(&q->transcript, i);
-		added += block_tokens(b.json, b.kind);
-	}
-	return before * (q->measured.prompt ? BEFORE_PERCENT : ADDED_PERCENT) / 100 + added * ADDED_PERCENT / 100;
+		return tokens_of(q->model.body.size, rate) * ADDED_PERCENT / 100;
+	int64_t added = estimate_tokens(q, m->prompt_blocks, q->model.body.count, rate);
+	if (!m->prompt) /* of a fork, the blocks of before are measured all the same */
+		return (tokens_of(q->config.head->bytes.n + m->text, rate) + m->media + added) * ADDED_PERCENT / 100;
+	return m->prompt * BEFORE_PERCENT / 100 + added * ADDED_PERCENT / 100;
 }
 
 void context_note_window(struct query *q)
@@ -106,7 +161,7 @@ static bool context_is_full(const struct query *q)
 	/* The upper bound needs no look at the blocks. */
 	if (!q->measured.tokens)
 		added += q->config.head->bytes.n;
-	return q->measured.tokens + (int64_t)(added / BYTES_PER_TOKEN) >= limit && context_tokens(q) >= limit;
+	return q->measured.tokens + tokens_of(added, query_bytes_per_token(q)) >= limit && context_tokens(q) >= limit;
 }
 
 /* The conversation in a summary request
@@ -137,11 +192,12 @@ static struct segment *shorten_block(struct block b)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
-	const struct json *root;
 	AUTO_BUF struct buf text = { 0 };
 	size_t most = b.kind == SEGMENT_TEXT ? TEXT_BYTES : RESULT_BYTES;
+	bool long_one = b.role == ROLE_USER && b.json.n > most;
+	const struct json *root = long_one ? json_read(&reader, b.json) : NULL;
 
-	if (b.role == ROLE_ASSISTANT || b.json.n <= most || json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0) {
+	if (!root) {
 		struct segment *same = segment_new(b.kind, b.json);
 		same->origin = b.origin;
 		return same;
@@ -354,7 +410,7 @@ static enum step take_summary(struct query *q)
 	crash_point(compact_summary);
 	transcript_release(&q->transcript);
 	q->transcript = fresh;
-	q->measured = (struct context_measure){ 0 };
+	q->measured = (struct context_measure){ .bytes_per_token = q->measured.bytes_per_token };
 	q->last_mark = UINT32_MAX;
 	/* A conversation that is full again at once would be compacted in a loop. */
 	q->compacted = true;

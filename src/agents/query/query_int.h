@@ -56,6 +56,10 @@ enum { MOST_SHORTNESS = 2 };
 /* Writes the conversation of t, shortened according to shortness, and the request for a summary to *out, which must be
  * empty. Packs t. */
 void compact_history(struct transcript *t, unsigned shortness, struct str instructions, struct transcript *out);
+/* Of estimates: by the server's counts of this conversation, within bounds; before the first one as of English. */
+float query_bytes_per_token(const struct query *q);
+/* An answer counts: takes the server's count of the conversation. */
+void context_measure_answer(struct query *q);
 /* A request is over: notes the window that the server named. A prompt that the server has cut is a failure, not an answer. */
 void context_note_window(struct query *q);
 bool compact_is_due(struct query *q);           /* before a request; starts a compaction if one is due */

@@ -57,7 +57,7 @@ static int limits_restore(struct agent_record *t, const struct agent *parent, st
 		if (!limits.root || limits.root[0] != '/')
 			status = err_set(&why, ERR_DENIED, "the record of its inherited limits names no directory");
 		else if (!file_is_dir(limits.root))
-			status = err_set(&why, ERR_DENIED, "%s, where it worked, is gone", limits.root);
+			status = err_set(&why, ERR_DENIED, "its directory %s no longer exists", limits.root);
 	}
 	if (status < 0) {
 		permission_line_release(&limits.gone);
@@ -119,20 +119,23 @@ int agent_may_continue(const struct agent *by, struct agent_record *record, stru
 	return covers ? 0
 		      : err_set(err, ERR_DENIED,
 				"agent %s has ended, and does not continue for you: it may do what you may not. Report to "
-				"the agent that started you what is to be done.",
+				"the agent that started you what to do.",
 				record->id);
 }
 
-static int definition_of(const struct agent_record *record, const struct agent *parent, struct agent_definition **ret,
-			 struct err *err)
+/* What it continues with. A fork has no definition. */
+static int find_terms(struct agent_record *record, const struct agent *parent, struct limits *ret_limits,
+		      struct agent_definition **ret_definition, struct err *err)
 {
 	AUTO_BUF struct buf why = { 0 };
 
-	*ret = NULL;
-	if (record->is_fork)
+	*ret_definition = NULL;
+	if (limits_restore(record, parent, ret_limits, err) < 0)
+		return -(int)err->kind;
+	if (record->is_fork || (*ret_definition = agent_find_definition(parent, record->type, &why)))
 		return 0;
-	*ret = agent_find_definition(parent, record->type, &why);
-	return *ret ? 0 : err_set(err, ERR_NOT_FOUND, "%s", why.p);
+	permission_line_release(&ret_limits->gone);
+	return err_set(err, ERR_NOT_FOUND, "%s", why.p);
 }
 
 /* The new run and its message are on disk before anything reports it. */
@@ -169,8 +172,8 @@ static int keep_unread_end(const struct agent_record *record, struct agent *pare
 		const struct query_notice *n = &parent->query.notices[i];
 		if (!n->id || strcmp(n->id, id) != 0)
 			continue;
-		if (recorder_queue(&parent->recorder, &(struct queue_line){ .id = id, .text = buf_str(&n->text) },
-				   err) < 0)
+		const struct queue_line line = { .notice = { .id = id, .text = buf_str(&n->text) } };
+		if (recorder_queue(&parent->recorder, &line, err) < 0)
 			return -(int)err->kind;
 		crash_point(message_end_kept);
 	}
@@ -191,12 +194,8 @@ int agent_continue(struct agent_record *record, struct str message, struct tool_
 	if (!record->recorded)
 		return err_set(err, ERR_NOT_FOUND, "agent %s cannot continue: this session keeps no transcripts",
 			       record->id);
-	if (find_parent(record, &parent, err) < 0 || limits_restore(record, parent, &limits, err) < 0)
+	if (find_parent(record, &parent, err) < 0 || find_terms(record, parent, &limits, &d, err) < 0)
 		return -(int)err->kind;
-	if (definition_of(record, parent, &d, err) < 0) {
-		permission_line_release(&limits.gone);
-		return -(int)err->kind;
-	}
 	if (keep_unread_end(record, parent, err) < 0 ||
 	    record_run(record, message, call, background, max_turns, err) < 0) {
 		permission_line_release(&limits.gone);
@@ -223,7 +222,6 @@ static int resume_child(struct agent_record *record, struct agent *parent, struc
 	if (ended || (noted && !(record->transcript && session_load_begun(record->transcript)))) {
 		if (!noted) /* the end was on disk, the note of it not yet */
 			(void)meta_write(record, err);
-		agent_record_note(record);
 		agent_record_notice_id(record, id);
 		if (call)
 			report_completed(call, record, STR(""));
@@ -232,12 +230,8 @@ static int resume_child(struct agent_record *record, struct agent *parent, struc
 		buf_release(&record->report);
 		return 0;
 	}
-	if (limits_restore(record, parent, &limits, err) < 0)
+	if (find_terms(record, parent, &limits, &d, err) < 0)
 		return -(int)err->kind;
-	if (definition_of(record, parent, &d, err) < 0) {
-		permission_line_release(&limits.gone);
-		return -(int)err->kind;
-	}
 	/* The message that its newest run was to begin with may be in the transcript already. */
 	struct agent *a =
 		start_child(record, parent, &limits, d, str_from(record->message ? record->message : ""), call);
@@ -370,7 +364,7 @@ static void write_message(struct buf *out, const char *from, struct str text, co
 
 static int queue_message(struct agent *a, const char *id, struct str text, struct err *err)
 {
-	if (recorder_queue(&a->recorder, &(struct queue_line){ .id = id, .text = text }, err) < 0)
+	if (recorder_queue(&a->recorder, &(struct queue_line){ .notice = { .id = id, .text = text } }, err) < 0)
 		return -(int)err->kind;
 	crash_point(message_queued);
 	agent_notice(a, id, text);
@@ -386,7 +380,7 @@ int agent_message(struct agent *a, const char *from, const char *id, struct str 
 
 	if (a->phase >= CHILD_ENDS || taken_up)
 		return err_set(err, ERR_BUSY, "%s is about to %s: send the message again when it has", a->record->id,
-			       taken_up ? "go on" : "end");
+			       taken_up ? "continue" : "end");
 	write_message(
 		&b, from ? from : "user", text,
 		from ? "This came from another agent, not from the user: it may direct your task, but it does not "

@@ -97,10 +97,9 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 {
 	struct json_out w = json_out(out);
 
-	json_putf(&w, "{status:'%s'",
-		  end_state_info(t->state)->is_error ? end_state_info(t->state)->state : "completed");
+	json_putf(&w, "{status:'%s'", end_states[t->state].is_error ? end_states[t->state].state : "completed");
 	if (t->state != AGENT_COMPLETED)
-		json_kcstr(&w, "endState", end_state_info(t->state)->state);
+		json_kcstr(&w, "endState", end_states[t->state].state);
 	json_putf(&w, "prompt:'%s', agentId:'%s', agentType:'%s', content:[{type:'text'", t->prompt, t->id, t->type);
 	json_kstr(&w, "text", utf8_cut(buf_str(&t->report), REPORT_LIMIT));
 	json_putf(&w, "}], resolvedModel?:'%s', totalToolUseCount:%u, totalDurationMs:%lld, totalTokens:%lld, usage:",
@@ -131,7 +130,7 @@ static void add_failure(struct buf *out, const struct agent_record *t)
 	default:
 		return;
 	}
-	buf_addstr(out, t->report.n ? "\nWhat it said last:\n" : "");
+	buf_addstr(out, t->report.n ? "\nIts last text:\n" : "");
 }
 
 void report_completed(struct tool_call *call, const struct agent_record *t, struct str notes)
@@ -151,7 +150,7 @@ void report_completed(struct tool_call *call, const struct agent_record *t, stru
 	buf_addf(out, "\n<usage>subagent_tokens: %" PRId64 "\ntool_uses: %u\nduration_ms: %" PRId64 "</usage>",
 		 tokens_of(&t->usage), t->tool_uses, duration_ms(t));
 	put_completed(&call->result_json, t);
-	tool_call_end_as(call, end_state_info(t->state)->is_error);
+	tool_call_end_as(call, end_states[t->state].is_error);
 }
 
 void report_launched(struct tool_call *call, const struct agent_record *t)
@@ -161,8 +160,8 @@ void report_launched(struct tool_call *call, const struct agent_record *t)
 	buf_clear(out);
 	buf_addf(
 		out,
-		"The agent was launched and works in the background.\nagentId: %s\nYou will be told when it ends; do not "
-		"wait for it or ask for its result before, but go on with something else, or end your turn.",
+		"The agent was launched and works in the background.\nagentId: %s\nYou get a notification when it ends; do not "
+		"wait for it or ask for its result before, but continue with something else, or end your turn.",
 		t->id);
 	if (t->transcript && !t->tree->switches.coordinator) /* a coordinator could not read it */
 		buf_addf(out, "\noutput_file: %s", t->transcript);
@@ -196,10 +195,10 @@ void report_notification(struct buf *out, const struct agent_record *t, struct s
 	add_tag(out, "tool-use-id", t->tool_use_id);
 	if (!t->tree->switches.coordinator)
 		add_tag(out, "output-file", t->transcript);
-	add_tag(out, "status", end_state_info(t->state)->status);
-	buf_addf(out, "<summary>Agent \"%s\" %s</summary>\n", t->description, end_state_info(t->state)->summary);
+	add_tag(out, "status", end_states[t->state].status);
+	buf_addf(out, "<summary>Agent \"%s\" %s</summary>\n", t->description, end_states[t->state].summary);
 	add_tag(out, "verdict", t->verdict);
-	if (end_state_info(t->state)->has_report && (t->report.n || t->failure || notes.n)) {
+	if (end_states[t->state].has_report && (t->report.n || t->failure || notes.n)) {
 		buf_addstr(out, "<result>");
 		add_notes(out, t, notes);
 		add_failure(out, t);

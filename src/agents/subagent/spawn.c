@@ -25,7 +25,8 @@ static void add_available(struct buf *out, const struct agent *parent)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	const struct catalog *r = parent->tree->services->registry;
-	struct roster_spec spec = { .only = parent->agent_types ? str_from(parent->agent_types) : (struct str){ 0 },
+	struct roster_spec spec = { .reader = &parent->env,
+				    .only = parent->agent_types ? str_from(parent->agent_types) : (struct str){ 0 },
 				    .mcp_servers = servers_ready(parent->tree, &arena) };
 	bool any = false;
 
@@ -62,7 +63,10 @@ struct agent_definition *agent_find_definition(const struct agent *parent, const
 		agent_unref(d);
 		return NULL;
 	}
-	if (d && servers_lacking(parent->tree, d, why)) {
+	bool hidden = d && definition_is_hidden(&parent->env, &d->common);
+	if (hidden)
+		buf_addf(why, "Agent type '%s' cannot be used: a deny rule forbids to read %s.", d->name, d->file);
+	if (d && (hidden || servers_lacking(parent->tree, d, why))) {
 		agent_unref(d);
 		return NULL;
 	}
@@ -220,7 +224,6 @@ void agent_spawn_here(struct agent_record *record, struct tool_call *call, const
 	agent_kick(a);
 }
 
-/* One that this very call had started before a crash. */
 struct agent_record *agent_started_by_call(const struct agent *parent, const struct tool_call *call)
 {
 	const struct agent_tree *t = parent->tree;

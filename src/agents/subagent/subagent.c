@@ -15,7 +15,6 @@
 #include "agents/agent/context.h"
 #include "lib/base/list.h"
 #include "lib/base/crash.h"
-#include "lib/json/json_write.h"
 
 /* The one order of every end: stop hooks, its processes, the worktree decision, the end on disk; then life[] is
  * taken down, and last its parent gets the report. */
@@ -35,9 +34,9 @@ static int record_end(struct agent *a, struct err *err)
 	/* The last text counts, even if it is from an earlier turn. */
 	struct str text = str_trim(buf_str(&a->query.text));
 	buf_clear(&t->report);
-	if (end_state_info(a->end)->has_report && text.n)
+	if (end_states[a->end].has_report && text.n)
 		buf_add(&t->report, text.p, text.n);
-	else if (end_state_info(a->end)->has_report)
+	else if (end_states[a->end].has_report)
 		agent_last_text(&t->report, &a->query.transcript);
 	t->verdict = report_verdict(buf_str(&t->report));
 	t->failure = a->failure.n ? arena_strdup(&t->arena, a->failure.p) : NULL;
@@ -98,7 +97,7 @@ static void deliver_end(struct agent_record *t, struct agent *parent, struct str
 	AUTO_BUF struct buf text = { 0 };
 	char id[AGENT_NOTICE_LEN];
 
-	buf_addf(&message, "Agent \"%s\" %s", t->description, end_state_info(t->state)->summary);
+	buf_addf(&message, "Agent \"%s\" %s", t->description, end_states[t->state].summary);
 	agent_notify_hooksf(parent, HOOK_NOTIFICATION, "agent_completed",
 			    "{message:'%s', title:'%s', notification_type:'agent_completed'}", message.p, t->type);
 	report_notification(&text, t, notes);
@@ -127,7 +126,6 @@ static void subagent_report_end(struct agent *a)
 			arena_strdup(&t->arena, a->failure.n ? a->failure.p : "it was stopped before it had begun");
 		(void)meta_write(t, &err); /* the parent's transcript has the call and its result */
 	}
-	agent_record_note(t);
 	if (a->lived || !a->call)
 		announce_end(t);
 	if (t->background)
@@ -142,8 +140,6 @@ static void subagent_report_end(struct agent *a)
 		t->tree->team_ops->gone(t);
 	buf_release(&t->report);
 }
-
-static void subagent_begin_end(struct agent *a, enum end_state end);
 
 enum { STOPPED_HOOKS_MS = 5000 };
 
@@ -276,7 +272,7 @@ static void begin_teardown(struct agent *a, enum end_state end)
 	a->in_step = false;
 }
 
-static enum end_state asked_end(const struct agent *a) /* AGENT_RUNNING: nobody has asked it to end */
+static enum end_state asked_end(const struct agent *a) /* AGENT_RUNNING: it was not asked to end */
 {
 	return a->suspend_asked ? AGENT_SUSPENDED : a->stop_asked ? AGENT_KILLED : AGENT_RUNNING;
 }
@@ -388,7 +384,6 @@ static void begin_wait(struct agent *a)
 	a->tree->idle_count++;
 	slot_leave(&a->tree->slots, &a->query.agent_slot);
 	buf_clear(&a->failure);
-	agent_record_note(a->record);
 	a->tree->team_ops->waits(a);
 	buf_release(&a->record->report);
 	agent_record_end_waits(a->record);

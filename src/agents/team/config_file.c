@@ -2,7 +2,6 @@
  * config_file.c - config.json of a team: its text, its merge with what others wrote there, and the files of a team that another
  * session led. */
 #include "agents/team/config_file.h"
-#include <sys/stat.h>
 #include <unistd.h>
 #include "agents/teamfile/format.h"
 #include "lib/base/crash.h"
@@ -55,14 +54,14 @@ void config_write(const struct team *t, bool alive, struct buf *out)
 	json_putf(&w, "]}");
 }
 
-int team_dir_write(const struct team_dir *p, const char *below, struct str text, struct err *err)
+int team_dir_write(const struct team_dir *p, const char *below, struct str text, struct stat *ret_st, struct err *err)
 {
 	AUTO_FILE_AT struct file_at at = { 0 };
 	mode_t mode = 0600;
 
 	if (file_at_find(p->config_dir, below, 0, &at, err) < 0)
 		return -(int)err->kind;
-	return file_at_replace(&at, text, &mode, err);
+	return file_at_replace(&at, text, &mode, ret_st, err);
 }
 
 int config_replace(const struct team_dir *p, struct str text, unsigned wait_ms, struct config_result *ret,
@@ -79,20 +78,17 @@ int config_replace(const struct team_dir *p, struct str text, unsigned wait_ms, 
 		return status;
 	(void)file_below_read_own(p->config_dir, below, LARGEST_CONFIG, &before, NULL);
 	config_merge(&merged, text, buf_str(&before), p->session, &ret->foreign);
-	status = team_dir_write(p, below, buf_str(&merged), err);
-	ret->written = config_time(p);
+	status = team_dir_write(p, below, buf_str(&merged), &ret->written, err);
 	crash_point(config_written);
 	dir_lock_leave(&lock);
 	return status;
 }
 
-struct timespec config_time(const struct team_dir *p)
+bool config_stat(const struct team_dir *p, struct stat *ret_st)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct stat st;
-	const char *path = arena_printf(&a, "%s/%s/config.json", p->config_dir, p->below);
 
-	return lstat(path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
+	return lstat(arena_printf(&a, "%s/%s/config.json", p->config_dir, p->below), ret_st) == 0;
 }
 
 void team_files_remove(const char *config_dir, const char *kind, const char *name)
@@ -110,16 +106,14 @@ int team_files_look(const char *config_dir, const char *name, struct err *err)
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_CONFIG, .depth = 32 } };
-	const struct json *root;
 	struct stat st;
 	int64_t pid = 0, start = 0;
 
 	if (lstat(arena_printf(&a, "%s/teams/%s", config_dir, name), &st) < 0)
 		return 0;
-	if (file_below_read_own(config_dir, arena_printf(&a, "teams/%s/config.json", name), LARGEST_CONFIG, &text,
-				NULL) < 0 ||
-	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
-		return 1;
+	(void)file_below_read_own(config_dir, arena_printf(&a, "teams/%s/config.json", name), LARGEST_CONFIG, &text,
+				  NULL);
+	const struct json *root = json_read(&reader, buf_str(&text));
 	const struct json *process = json_get(root, "leadProcess");
 	(void)json_i64(json_get(process, "pid"), &pid);
 	(void)str_to_i64(json_str(json_get(process, "procStart"), &a), &start);

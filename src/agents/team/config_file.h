@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * config_file.h - config.json of a team, for the files of this room. */
 #pragma once
+#include <sys/stat.h>
 #include "agents/team/team.h"
 
 /* Where the files of a team are. All owned. */
@@ -12,7 +13,7 @@ struct team_dir {
 struct config_result {
 	const volatile bool *stop; /* ends the wait for the lock; NULL: nothing does */
 	struct map foreign;        /* members of other programs, as the file had them; owned */
-	struct timespec written;
+	struct stat written;       /* what we made of it */
 };
 
 /* The whole text. alive: with the process of the lead. */
@@ -20,6 +21,6 @@ void config_write(const struct team *t, bool alive, struct buf *out);
 /* The file becomes text and what others added to it, under its lock. Also on a thread. -ERR_BUSY: the lock is held for wait_ms. */
 int config_replace(const struct team_dir *p, struct str text, unsigned wait_ms, struct config_result *ret,
 		   struct err *err);
-struct timespec config_time(const struct team_dir *p); /* of its last change; zero: it is not there */
+bool config_stat(const struct team_dir *p, struct stat *ret_st); /* false: it is not there */
 /* Replaces a file; the directory must be there: one that was removed is not made again. */
-int team_dir_write(const struct team_dir *p, const char *below, struct str text, struct err *err);
+int team_dir_write(const struct team_dir *p, const char *below, struct str text, struct stat *ret_st, struct err *err);

@@ -62,9 +62,9 @@ struct team_files {
 	struct map learnt;                /* receivers whose transcripts were searched for ids */
 	struct map foreign;               /* names of members of other programs */
 	struct post *posts, **posts_end;
-	struct timespec written; /* config.json, by us */
-	struct map said;         /* inboxes whose trouble was reported */
-	struct mirror *mirror;   /* setting mirrorInboxes; NULL: off */
+	struct stat written;   /* config.json, by us */
+	struct map said;       /* inboxes whose trouble was reported */
+	struct mirror *mirror; /* setting mirrorInboxes; NULL: off */
 };
 
 static void work_config(struct job *j)
@@ -112,12 +112,12 @@ static void work_write(struct job *j)
 		const char *below = arena_printf(&a, "%s/inboxes/%s.rejected-%u.json", f->dir.below, j->inbox, n);
 		if (file_exists(arena_printf(&a, "%s/%s", f->dir.config_dir, below)))
 			continue;
-		(void)team_dir_write(&f->dir, below, buf_str(&j->bad), &j->err);
+		(void)team_dir_write(&f->dir, below, buf_str(&j->bad), NULL, &j->err);
 		break;
 	}
 	if (!f->closed && dir_lock_is_ours(&j->lock))
 		(void)team_dir_write(&f->dir, arena_printf(&a, "%s/inboxes/%s.json", f->dir.below, j->inbox),
-				     buf_str(&j->text), &j->err);
+				     buf_str(&j->text), NULL, &j->err);
 	crash_point(inbox_written);
 	dir_lock_leave(&j->lock);
 }
@@ -160,7 +160,7 @@ static void work_post(struct job *j)
 	else if (status == 0 && f->closed)
 		err_set(&j->err, ERR_CANCELLED, "The team was closed.");
 	else if (status == 0)
-		j->failed = team_dir_write(&f->dir, below, buf_str(&now), &j->err) < 0;
+		j->failed = team_dir_write(&f->dir, below, buf_str(&now), NULL, &j->err) < 0;
 	else if (status == 1)
 		j->failed = false; /* it is there already */
 	dir_lock_leave(&j->lock);
@@ -178,7 +178,7 @@ static void work_mirror(struct job *j)
 		return;
 	j->failed = status < 0 || inbox_mirror(&now, buf_str(&before), buf_str(&j->text), &j->err) < 0 ||
 		    (!str_eq(buf_str(&before), buf_str(&now)) &&
-		     team_dir_write(&j->files->dir, below, buf_str(&now), &j->err) < 0);
+		     team_dir_write(&j->files->dir, below, buf_str(&now), NULL, &j->err) < 0);
 	dir_lock_leave(&j->lock);
 }
 
@@ -195,7 +195,6 @@ static void on_thread(uv_work_t *work)
 }
 
 static void files_step(struct team_files *f);
-static void check_config(struct team_files *f);
 static void files_end(struct team_files *f);
 static void on_job_done(uv_work_t *work, int status);
 
@@ -285,13 +284,13 @@ static bool take_inbox(struct team_files *f, struct job *j)
 	struct agent_record *to = lead ? NULL : agent_tree_member(t->tree, str_from(j->inbox));
 	struct buf rest = { 0 };
 	struct json_out w = json_out(&rest), bad = json_out(&j->bad);
-	const struct json *root;
 	struct map seen = { 0 };
 	unsigned bad_count = 0;
 
 	if ((!lead && (!to || to->member->state == MEMBER_GONE)) || !str_trim(buf_str(&j->text)).n)
 		return false;
-	if (json_parse(&reader, j->text.p, j->text.n, &root, NULL) < 0 || !json_is(root, JSON_ARRAY)) {
+	const struct json *root = json_read(&reader, buf_str(&j->text));
+	if (!json_is(root, JSON_ARRAY)) {
 		say_once(f, j->inbox, "not a JSON array; it stays as it is");
 		return false;
 	}
@@ -352,7 +351,8 @@ static void on_job_done(uv_work_t *work, int status)
 		f->foreign = j->config.foreign;
 		j->config.foreign = (struct map){ 0 };
 		f->written = j->config.written;
-		f->watching = false; /* the directories may be others now: they are watched anew, and looked at */
+		f->watching =
+			false; /* the directories may be others now: the watch starts again, with a look at them */
 	}
 	if (j->kind == JOB_CONFIG && j->failed) {
 		f->config_due = true;
@@ -388,10 +388,10 @@ static void on_inbox(uv_fs_event_t *watch, const char *name, int events, int sta
 /* config.json was changed or removed by others, or the directory is gone: it is written again. */
 static void check_config(struct team_files *f)
 {
-	struct timespec now = config_time(&f->dir);
+	struct stat now;
 
 	if (!f->config_due && !(f->job && f->job->kind == JOB_CONFIG) &&
-	    (!now.tv_sec || now.tv_sec != f->written.tv_sec || now.tv_nsec != f->written.tv_nsec))
+	    (!config_stat(&f->dir, &now) || !stat_same(&now, &f->written)))
 		team_files_changed(f);
 }
 
@@ -608,10 +608,11 @@ static void last_done(struct file_change *change, bool later, const struct err *
 static void files_end(struct team_files *f)
 {
 	AUTO_ARENA struct arena a = { 0 };
+	struct stat st;
 
 	if (f->moved)
 		team_files_remove(f->dir.config_dir, "teams", strrchr(f->moved, '/') + 1);
-	if (!f->last.n && !config_time(&f->dir).tv_sec) { /* directories that its last job made after the move */
+	if (!f->last.n && !config_stat(&f->dir, &st)) { /* directories that its last job made after the move */
 		const char *dir = arena_printf(&a, "%s/%s", f->dir.config_dir, f->dir.below);
 		(void)rmdir(arena_printf(&a, "%s/inboxes", dir));
 		(void)rmdir(dir);

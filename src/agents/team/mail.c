@@ -3,10 +3,10 @@
 #include "agents/team/pane.h"
 #include "agents/agent/context.h"
 #include "core/store/checkpoint.h"
-#include "core/store/line_file.h"
+#include "core/store/session_list.h"
 #include "lib/base/crash.h"
 #include "lib/base/utf8.h"
-#include "lib/io/file.h"
+#include "lib/json/json.h"
 
 enum { MOST_WAITING = 10000, MOST_WAITING_BYTES = 64 << 20, LONGEST_SUMMARY = 200 };
 
@@ -66,26 +66,22 @@ void mail_summary(struct buf *out, struct str text)
 	buf_add(out, line.p, line.n);
 }
 
+static int learn_id(void *ids, struct str line)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (!str_starts(line, STR("{\"type\":\"queue-operation\"")))
+		return 0;
+	struct str id = json_str(json_get(json_read(&reader, line), "id"), &a);
+	if (id.n)
+		map_set(ids, id, ids);
+	return 0;
+}
+
 void mail_learn_ids(const char *path, struct map *ids)
 {
-	struct err ignored = { 0 };
-	struct line_span span;
-	struct line_file f;
-	struct str line;
-
-	if (line_file_open(&f, path, &ignored) < 0)
-		return;
-	while (line_file_next(&f, &line, &span, &ignored) > 0) {
-		struct str mark = STR("\"id\":\"");
-		const char *id = str_starts(line, STR("{\"type\":\"queue-operation\""))
-					 ? memmem(line.p, line.n, mark.p, mark.n)
-					 : NULL;
-		struct str value =
-			id ? (struct str){ id + mark.n, (size_t)(line.p + line.n - id) - mark.n } : (struct str){ 0 };
-		if (id)
-			map_set(ids, str_cut(&value, '"'), ids);
-	}
-	line_file_close(&f);
+	(void)session_each_line(path, learn_id, ids, NULL);
 }
 
 void mail_learn_told(const struct agent_record *to, struct map *ids)
@@ -114,7 +110,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 	struct agent *a = to ? to->live : &t->tree->main;
 	AUTO_BUF struct buf text = { 0 };
 	const char *before = a ? query_pending_notice(&a->query, m->about) : NULL;
-	struct notice_spec notice = { .id = m->id, .about = m->about, .mail = true, .quiet = m->quiet };
+	struct notice notice = { .id = m->id, .about = m->about, .mail = true, .quiet = m->quiet };
 
 	if (again) /* the call ran before a crash: it may have come so far */
 		mail_learn(t, to);
@@ -136,13 +132,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 	mail_write(&text, m);
 	notice.text = buf_str(&text);
 	bool first = to && a && a->phase == CHILD_STARTS && !a->load;
-	struct queue_line line = { .id = m->id,
-				   .from = m->from,
-				   .team = t->name,
-				   .about = m->about,
-				   .replaces = before,
-				   .quiet = m->quiet,
-				   .text = notice.text };
+	struct queue_line line = { .notice = notice, .from = m->from, .team = t->name, .replaces = before };
 	int status;
 	if (first) {
 		status = agent_extend_task(a, m->id, notice.text, err);
@@ -161,11 +151,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 	}
 	if (to && a->phase == CHILD_STARTS) {
 		if (a->load)
-			session_load_add_waiting(a->load, &(struct loaded_notice){ .id = m->id,
-										   .text = notice.text,
-										   .about = m->about,
-										   .mail = true,
-										   .quiet = m->quiet });
+			session_load_add_waiting(a->load, &notice);
 		return 0;
 	}
 	agent_put_notice(a, &notice);

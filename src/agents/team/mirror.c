@@ -90,9 +90,7 @@ void mirror_add(struct mirror *m, const char *name, const struct mail *mail)
 			  mail->color, id_wall_ms());
 	*m->end = one;
 	m->end = &one->next;
-	map_set(&m->due, str_from(name), m);
-	if (!timer_running(&m->look))
-		timer_start(m->team->tree->services->loop, &m->look, LOOK_MS);
+	mirror_again(m, name);
 	m->changed(m->data);
 }
 

@@ -14,10 +14,8 @@
 #include "agents/team/pane.h"
 #include "agents/teamfile/signature.h"
 #include "config/settings/settings.h"
-#include "guard/permission/mode.h"
 #include "lib/base/crash.h"
 #include "lib/base/list.h"
-#include "lib/io/file.h"
 #include "lib/io/spawn.h"
 
 enum { END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100, OLDEST_TMUX = 302 };
@@ -25,8 +23,8 @@ enum { END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100, OLDEST_TMUX = 302 };
 static void on_process_gone(uv_poll_t *poll, int status, int events);
 static void on_pane_killed(struct child *c, int status);
 
-/* Another process gets the options and the settings. What else limits the main agent (its definition, a skill, an answer, hooks of the
- * host) it cannot be given. */
+/* Another process gets the options and the settings. What else limits the main agent (its definition, a skill, an answer, its worktree,
+ * hooks of the host, what all agents together may spend) it cannot be given. */
 static bool has_limits_of_its_own(const struct agent_tree *t)
 {
 	const struct permission *p = &t->main.permission;
@@ -36,7 +34,12 @@ static bool has_limits_of_its_own(const struct agent_tree *t)
 		if (r->list != RULE_ALLOW && strcmp(r->origin->layer, "cliArg") != 0)
 			return true;
 	}
-	return p->narrowings || t->services->options.hooks;
+	for (const struct permission_grant *g = p->grants; g; g = g->next)
+		for (size_t i = 0; i < g->rules->all.count; i++)
+			if (g->rules->all.list[i]->list != RULE_ALLOW)
+				return true;
+	const struct options *o = &t->services->options;
+	return p->narrowings || p->write_root || o->hooks || o->max_budget_usd > 0 || o->task_budget > 0;
 }
 
 bool pane_is_wanted(const struct agent_tree *t, struct buf *note)
@@ -129,8 +132,7 @@ void pane_emit(struct pane *p, enum event_kind kind)
 	agent_emit(p->proxy, &(struct event){ .kind = kind,
 					      .task = &task,
 					      .text = buf_str(&r->report),
-					      .is_error = end_state_info(r->state)->is_error });
-	agent_record_note(r);
+					      .is_error = end_states[r->state].is_error });
 	agent_tree_tasks_changed(r->tree);
 }
 
@@ -388,7 +390,6 @@ void pane_spawn(struct agent_record *r, struct tool_call *call, const char *note
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}
-	agent_record_note(r);
 	struct pane *p = pane_new(all, r);
 	p->key = m->foreign ? lead_key_new() : NULL;
 	p->call = call;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * pane.h - members that are processes of their own, in tmux panes (docs/internals/team.md). On the lead's side a record without
+ * pane.h - members as separate processes in tmux panes (docs/internals/team.md). On the lead's side a record without
  * a struct agent and a struct pane; on the member's side a session that has joined its lead. */
 #pragma once
 #include "agents/team/team.h"
@@ -14,8 +14,9 @@ struct remote_call;
 
 struct pane_ask { /* a question of a member to the user: may a call run, or AskUserQuestion */
 	struct pane_ask *next;
-	char *id, *tool, *rule; /* rule NULL: none fits */
-	struct buf input;       /* of the call */
+	const char *id, *tool, *rule; /* rule NULL: none fits */
+	struct str input;             /* of the call */
+	struct arena arena;           /* holds the texts */
 };
 
 struct pane {
@@ -103,7 +104,7 @@ int tmux_ask_version(struct pane *p, tmux_done_fn *done, struct err *err); /* sa
 int tmux_make_pane(struct pane *p, tmux_done_fn *done,
 		   struct err *err); /* says pane, pid, pid and socket of the server */
 int tmux_dress_pane(struct pane *p, tmux_done_fn *done, struct err *err);
-/* A pane that shows a dead process (remain-on-exit); tmux itself compares whose it is. */
+/* Removes a pane that still shows its dead process (remain-on-exit); tmux itself checks that the pid is the same. */
 void tmux_kill_pane(struct pane *p, int64_t pid, tmux_done_fn *done);
 
 /* pane_mail.c: what waits for a member. */

@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include "agents/team/pane.h"
 #include "agents/agent/hooks.h"
-#include "agents/agent/plan.h"
 #include "config/settings/settings.h"
 #include "guard/permission/mode.h"
 #include "lib/base/list.h"
@@ -163,7 +162,7 @@ static void on_send(struct pane *p, const struct json *line)
 	if (call->complaint)
 		tool_call_reject(call, "%s", call->complaint);
 	else if (!team_send(call))
-		tool_call_reject(call, "There is no such receiver in the team.");
+		tool_call_reject(call, "The team has no such member.");
 }
 
 void pane_approve_plan(struct agent_record *to, bool approve)
@@ -209,10 +208,10 @@ void pane_ask_host(struct pane *p, const struct json *line)
 		return;
 	}
 	struct pane_ask *ask = *at = xcalloc(1, sizeof *ask);
-	ask->id = xstrdup(id);
-	ask->tool = xstrdup(tool);
-	ask->rule = rule ? xstrdup(rule) : NULL;
-	buf_add(&ask->input, input.p, input.n);
+	ask->id = arena_strdup(&ask->arena, id);
+	ask->tool = arena_strdup(&ask->arena, tool);
+	ask->rule = arena_strdup(&ask->arena, rule);
+	ask->input = arena_str(&ask->arena, input);
 	r->tree->on_event(r->tree->data, &(struct event){ .kind = asks ? EVENT_QUESTION_ASKED : EVENT_PERMISSION_ASKED,
 							  .agent = &p->proxy->who,
 							  .name = tool,
@@ -226,10 +225,7 @@ void pane_ask_host(struct pane *p, const struct json *line)
 
 static void ask_free(struct pane_ask *ask)
 {
-	free(ask->id);
-	free(ask->tool);
-	free(ask->rule);
-	buf_release(&ask->input);
+	arena_release(&ask->arena);
 	free(ask);
 }
 

@@ -40,8 +40,9 @@ static int mailbox_add(const struct agent_record *r, struct str line, struct err
 	return -ERR_IO;
 }
 
-static void mailbox_each(const struct agent_record *r, void (*fn)(void *data, struct str line), void *data)
+static void mailbox_each(const struct agent_record *r, void (*fn)(void *data, const struct json *line), void *data)
 {
+	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	struct line_file f;
 	struct line_span span;
@@ -50,20 +51,20 @@ static void mailbox_each(const struct agent_record *r, void (*fn)(void *data, st
 
 	if (line_file_open(&f, mailbox_path(r, &a), &ignored) < 0)
 		return;
-	while (line_file_next(&f, &line, &span, &ignored) > 0)
-		fn(data, line);
+	while (line_file_next(&f, &line, &span, &ignored) > 0) {
+		const struct json *read = json_read(&reader, line);
+		if (read)
+			fn(data, read);
+	}
 	line_file_close(&f);
 }
 
-static void learn_line(void *data, struct str line)
+static void learn_line(void *data, const struct json *line)
 {
 	struct team *t = data;
-	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
-	const struct json *root;
 
-	if (json_parse(&reader, line.p, line.n, &root, NULL) == 0)
-		map_set(&t->sent, json_str(json_get(root, "id"), &a), t);
+	map_set(&t->sent, json_str(json_get(line, "id"), &a), t);
 }
 
 void pane_learn(struct team *t, const struct agent_record *to)
@@ -72,19 +73,15 @@ void pane_learn(struct team *t, const struct agent_record *to)
 }
 
 /* Commands of the member could have written into the file: what is not mail, an approval above all, is not passed on. */
-static void send_line(void *data, struct str line)
+static void send_line(void *data, const struct json *line)
 {
 	struct pane *p = data;
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
 
-	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0 ||
-	    (!json_str_is(json_get(root, "type"), "mail") && !json_str_is(json_get(root, "type"), "prompt")))
+	if (!json_str_is(json_get(line, "type"), "mail") && !json_str_is(json_get(line, "type"), "prompt"))
 		return;
-
-	link_send(&p->link, line);
+	link_send(&p->link, json_raw(line));
 	p->sent++;
-	p->sent_bytes += (int64_t)line.n;
+	p->sent_bytes += (int64_t)json_raw(line).n;
 }
 
 int pane_put_prompt(struct agent_record *r, struct err *err)
@@ -131,7 +128,7 @@ static void hear_question(struct pane *p, const struct json *request)
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf line = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *input = json_get(request, "input"), *root;
+	const struct json *input = json_get(request, "input");
 	struct str text = json_str(json_get(request, "description"), &a);
 
 	for (size_t i = 0; i < COUNT_OF(subjects); i++)
@@ -141,8 +138,7 @@ static void hear_question(struct pane *p, const struct json *request)
 		  STR_ARG(json_str(json_get(request, "request_id"), &a)),
 		  STR_ARG(json_str(json_get(request, "tool_name"), &a)),
 		  STR_ARG(json_is(input, JSON_OBJECT) ? json_raw(input) : STR("{}")), STR_ARG(text));
-	if (json_parse(&reader, line.p, line.n, &root, NULL) == 0)
-		pane_ask_host(p, root);
+	pane_ask_host(p, json_read(&reader, buf_str(&line)));
 }
 
 void pane_post_decision(struct agent_record *to, const char *id, struct str decision)
@@ -151,10 +147,9 @@ void pane_post_decision(struct agent_record *to, const char *id, struct str deci
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct json_out w = json_out(&text);
-	const struct json *root = NULL;
-
-	(void)json_parse(&reader, decision.p, decision.n, &root, NULL);
+	const struct json *root = json_read(&reader, decision);
 	bool allow = json_str_is(json_get(root, "behavior"), "allow");
+
 	json_putf(&w, "{type:'permission_response', request_id:'%s', subtype:'%s'", id, allow ? "success" : "error");
 	const struct json *changed = json_get(root, "updatedInput");
 	if (allow && json_is(changed, JSON_OBJECT))
@@ -174,11 +169,11 @@ bool pane_heard(struct agent_record *r, struct str text)
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	struct agent_member *m = r->member;
-	const struct json *root;
-
-	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT))
-		return false;
+	const struct json *root = json_read(&reader, text);
 	struct pane *p = pane_of(r);
+
+	if (!json_is(root, JSON_OBJECT))
+		return false;
 	if (json_str_is(json_get(root, "type"), "permission_request") && p) {
 		hear_question(p, root);
 		return true;
@@ -201,6 +196,7 @@ bool pane_heard(struct agent_record *r, struct str text)
 
 int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 {
+	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf line = { 0 };
 	struct pane *p = pane_of(to);
@@ -222,10 +218,19 @@ int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 	to->member->unread++;
 	to->member->unread_bytes += line.n;
 	if (p && p->up)
-		send_line(p, buf_str(&line));
+		send_line(p, json_read(&reader, buf_str(&line)));
 	else if (p)
 		pane_start(p); /* what is in the mailbox is sent when it is up */
 	return 0;
+}
+
+struct notice notice_of_mail(const struct json *line, struct arena *a)
+{
+	return (struct notice){ .id = json_cstr(json_get(line, "id"), a),
+				.about = json_cstr(json_get(line, "about"), a),
+				.mail = true,
+				.quiet = json_bool(json_get(line, "quiet")),
+				.text = json_str(json_get(line, "text"), a) };
 }
 
 struct mailbox_move {
@@ -234,30 +239,25 @@ struct mailbox_move {
 	struct err err;
 };
 
-static void move_line(void *data, struct str line)
+static void move_line(void *data, const struct json *line)
 {
 	struct mailbox_move *x = data;
 	struct agent_record *r = x->record;
-	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
-	const struct json *root;
 
-	if (x->err.kind || json_parse(&reader, line.p, line.n, &root, NULL) < 0 ||
-	    !json_str_is(json_get(root, "type"), "mail"))
+	if (x->err.kind || !json_str_is(json_get(line, "type"), "mail"))
 		return;
-	struct queue_line q = { .id = json_cstr(json_get(root, "id"), &a),
-				.from = json_cstr(json_get(root, "from"), &a),
-				.team = r->member->team,
-				.about = json_cstr(json_get(root, "about"), &a),
-				.quiet = json_bool(json_get(root, "quiet")),
-				.text = json_str(json_get(root, "text"), &a) };
-	bool known = !q.id || (x->load && map_get(&x->load->delivered, str_from(q.id)));
+	struct queue_line q = { .notice = notice_of_mail(line, &a),
+				.from = json_cstr(json_get(line, "from"), &a),
+				.team = r->member->team };
+	const char *id = q.notice.id;
+	bool known = !id || (x->load && map_get(&x->load->delivered, str_from(id)));
 	for (size_t i = 0; !known && x->load && i < x->load->waiting_count; i++)
-		known = !strcmp(x->load->waiting[i].id, q.id);
+		known = !strcmp(x->load->waiting[i].id, id);
 	if (known)
 		return;
 	if (!x->load) /* before its first words, as for a member that starts here */
-		r->prompt = arena_printf(&r->arena, "%s\n\n" STR_FMT, r->prompt, STR_ARG(q.text));
+		r->prompt = arena_printf(&r->arena, "%s\n\n" STR_FMT, r->prompt, STR_ARG(q.notice.text));
 	else if (agent_record_queue(r, &q, &x->err) == 0)
 		r->member->mail_came = true;
 }

@@ -9,8 +9,6 @@
 #include "lib/base/library.h"
 #include "lib/io/spawn.h"
 
-enum { MOST_ARGS = 256 };
-
 bool tmux_is_there(void)
 {
 	AUTO_BUF struct buf file = { 0 };
@@ -37,15 +35,16 @@ bool tmux_is_around(void)
 	return server && server[0] && pane && pane[0];
 }
 
+/* A command line: a member that lost one of its options could do more than its lead. */
 struct words {
-	const char *list[MOST_ARGS];
+	struct arena *arena;
+	const char **list;
 	size_t n;
 };
 
 static void add_word(struct words *w, const char *text)
 {
-	if (w->n + 1 < MOST_ARGS)
-		w->list[w->n++] = text;
+	*arena_push(w->arena, w->list, w->n) = text;
 }
 
 static void add_words(struct words *w, const char *const *texts)
@@ -64,15 +63,19 @@ static void add_option(struct words *w, const char *flag, const char *value)
 
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-static void add_tmux(struct words *w, const struct panes *all, struct arena *a)
+static void add_tmux(struct words *w, const struct panes *all)
 {
+	AUTO_BUF struct buf file = { 0 };
+	/* Found here: env looks in places of the project, too. */
+	const char *tmux = program_find(getenv("PATH"), "tmux", &file) ? arena_strdup(w->arena, file.p) : "tmux";
+
 	if (!all->own_server) {
-		add_word(w, "tmux");
+		add_word(w, tmux);
 		return;
 	}
 	/* Without the mark of our children: the server outlives a lead that is killed, until its members have finished. */
-	add_words(w, WORDS("env", "-u", "CADRE_SPAWN", "tmux", "-f", "/dev/null", "-L"));
-	add_word(w, arena_printf(a, "cadre-%.8s", all->tree->session_id));
+	add_words(w, WORDS("env", "-u", "CADRE_SPAWN", tmux, "-f", "/dev/null", "-L",
+			   arena_printf(w->arena, "cadre-%.8s", all->tree->session_id)));
 }
 
 static void add_member_command(struct words *w, const struct pane *p, struct arena *a)
@@ -142,22 +145,24 @@ static void on_tmux_output(struct child *c, bool is_stderr, const char *piece, s
 		buf_add(&p->said, piece, n);
 }
 
-static int run_tmux(struct pane *p, struct words *w, tmux_done_fn *on_exit, struct err *err)
+static int run_tmux(struct pane *p, struct words *w, const char *cwd, tmux_done_fn *on_exit, struct err *err)
 {
 	struct child_handlers handlers = { .on_output = on_tmux_output, .on_exit = on_exit };
 
 	buf_clear(&p->said);
-	w->list[w->n] = NULL;
+	add_word(w, NULL);
 	return spawn_start(p->all->tree->services->spawner,
-			   &(struct child_options){ .argv = w->list, .cwd = "/", .merge = true }, &handlers, p,
+			   &(struct child_options){ .argv = w->list, .cwd = cwd, .merge = true }, &handlers, p,
 			   &p->tmux, err);
 }
 
 int tmux_ask_version(struct pane *p, tmux_done_fn *done, struct err *err)
 {
-	struct words w = { .list = { "tmux", "-V" }, .n = 2 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct words w = { .arena = &a };
 
-	return run_tmux(p, &w, done, err);
+	add_words(&w, WORDS("tmux", "-V"));
+	return run_tmux(p, &w, "/", done, err);
 }
 
 int tmux_make_pane(struct pane *p, tmux_done_fn *done, struct err *err)
@@ -165,14 +170,14 @@ int tmux_make_pane(struct pane *p, tmux_done_fn *done, struct err *err)
 	AUTO_ARENA struct arena a = { 0 };
 	struct panes *all = p->all;
 	struct pane *beside = NULL;
-	struct words w = { 0 };
+	struct words w = { .arena = &a };
 
 	/* Beside the part of the window that was divided least */
 	for (struct pane *each = all->first; each; each = each->next)
 		if (each->state == PANE_RUNS && process_start(each->record->member->pid) &&
 		    (!beside || each->splits < beside->splits))
 			beside = each;
-	add_tmux(&w, all, &a);
+	add_tmux(&w, all);
 	if (p->in_window)
 		add_words(&w, all->own_server ? WORDS("new-window", "-d", "-n", p->record->name, "-t", "cadre:")
 					      : WORDS("new-window", "-d", "-a", "-n", p->record->name, "-t",
@@ -195,10 +200,10 @@ int tmux_make_pane(struct pane *p, tmux_done_fn *done, struct err *err)
 	}
 	if (getenv("IS_SANDBOX")) /* looked at before the lead's environment is there */
 		add_words(&w, WORDS("-e", arena_printf(&a, "IS_SANDBOX=%s", getenv("IS_SANDBOX"))));
-	add_words(&w,
-		  WORDS("-P", "-F", "#{pane_id} #{pane_pid} #{pid} #{socket_path}", "-c", all->tree->main.cwd, "--"));
+	add_words(&w, WORDS("-P", "-F", "#{pane_id} #{pane_pid} #{pid} #{socket_path}", "--"));
 	add_member_command(&w, p, &a);
-	return run_tmux(p, &w, done, err);
+	/* A pane begins where the client is. To -c it would be a format: tmux runs "#(command)" in the name of a directory. */
+	return run_tmux(p, &w, all->tree->main.cwd, done, err);
 }
 
 /* Its mark, its title and its colour; nothing of the window or of other panes. */
@@ -210,38 +215,34 @@ int tmux_dress_pane(struct pane *p, tmux_done_fn *done, struct err *err)
 	AUTO_ARENA struct arena a = { 0 };
 	const struct agent_record *r = p->record;
 	const char *pane = r->member->pane, *color = r->member->color;
-	struct words w = { 0 };
+	struct words w = { .arena = &a };
 
 	for (size_t i = 0; i < COUNT_OF(colors); i++)
 		if (!strcmp(color, colors[i][0]))
 			color = colors[i][1];
-	add_tmux(&w, p->all, &a);
-	add_words(&w, WORDS("set-option", "-p", "-t", pane, "@cadre"));
-	add_word(&w, arena_printf(&a, "%s:%s", r->tree->session_id, r->id));
-	add_words(&w, WORDS(";", "set-option", "-p", "-t", pane, "remain-on-exit", "off", ";", "select-pane", "-t",
-			    pane, "-T"));
-	add_word(&w, r->name);
-	add_words(&w, WORDS(";", "set-option", "-p", "-t", pane, "pane-border-style"));
-	add_word(&w, arena_printf(&a, "fg=%s", color));
+	const char *mark = arena_printf(&a, "%s:%s", r->tree->session_id, r->id);
+	add_tmux(&w, p->all);
+	add_words(&w, WORDS("set-option", "-p", "-t", pane, "@cadre", mark, ";", "set-option", "-p", "-t", pane,
+			    "remain-on-exit", "off", ";", "select-pane", "-t", pane, "-T", r->name, ";", "set-option",
+			    "-p", "-t", pane, "pane-border-style", arena_printf(&a, "fg=%s", color)));
 	if (p->all->own_server)
 		add_words(&w, WORDS(";", "set-option", "-w", "-t", pane, "pane-border-status", "top"));
-	return run_tmux(p, &w, done, err);
+	return run_tmux(p, &w, "/", done, err);
 }
 
-/* A pane that shows a dead process (remain-on-exit); tmux itself compares whose it is. */
 void tmux_kill_pane(struct pane *p, int64_t pid, tmux_done_fn *done)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct words w = { 0 };
+	struct words w = { .arena = &a };
 	const struct agent_record *r = p->record;
 	struct err ignored = { 0 };
 
 	if (p->tmux || !r->member->pane[0])
 		return;
-	add_tmux(&w, p->all, &a);
-	add_words(&w, WORDS("if-shell", "-F", "-t", r->member->pane));
-	add_word(&w, arena_printf(&a, "#{&&:#{==:#{@cadre},%s:%s},#{==:#{pane_pid},%lld}}", r->tree->session_id, r->id,
-				  (long long)pid));
-	add_word(&w, arena_printf(&a, "kill-pane -t %s", r->member->pane));
-	(void)run_tmux(p, &w, done, &ignored);
+	const char *ours = arena_printf(&a, "#{&&:#{==:#{@cadre},%s:%s},#{==:#{pane_pid},%lld}}", r->tree->session_id,
+					r->id, (long long)pid);
+	add_tmux(&w, p->all);
+	add_words(&w, WORDS("if-shell", "-F", "-t", r->member->pane, ours,
+			    arena_printf(&a, "kill-pane -t %s", r->member->pane)));
+	(void)run_tmux(p, &w, "/", done, &ignored);
 }

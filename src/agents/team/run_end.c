@@ -71,24 +71,21 @@ static void on_task_hooks(void *data, const struct hook_outcome *outcome)
 /* TaskCompleted hooks of each task that it owns and has in progress, then its TeammateIdle hooks */
 static int run_task_hooks(struct agent *a)
 {
-	struct hook_event_spec spec = { .event = HOOK_TASK_COMPLETED };
+	const struct hook_event_spec completed = { .event = HOOK_TASK_COMPLETED };
+	const char *name = a->record->name, *dir = a->tree->todo_dir;
+	const struct agent_member *m = a->record->member;
 	AUTO_ARENA struct arena arena = { 0 };
-	AUTO_BUF struct buf fields = { 0 };
-	const char *task[3];
+	struct todo_info task;
 
-	if (!a->tree->todo_dir || !agent_has_hooks(a, &spec) ||
-	    !a->tree->kit->task_at(a->tree->todo_dir, a->record->name, a->record->member->tasks_shown, &arena, task)) {
+	if (dir && agent_has_hooks(a, &completed) && a->tree->kit->task_at(dir, name, m->tasks_shown, &arena, &task))
+		a->hook_batch = agent_run_hooksf(
+			a, HOOK_TASK_COMPLETED, NULL, on_task_hooks, a,
+			"{task_id:'%s', task_subject:'%s', task_description:'%s', teammate_name:'%s', team_name:'%s'}",
+			task.id, task.subject, task.description, name, m->team);
+	else
 		a->hook_batch = agent_run_hooksf(a, HOOK_TEAMMATE_IDLE, NULL, on_idle_hooks, a,
-						 "{teammate_name:'%s', team_name:'%s'}", a->record->name,
-						 a->record->member->team);
-		return a->hook_batch ? STEP_TAKES_TIME : 0;
-	}
-	json_addf(&fields,
-		  "{task_id:'%s', task_subject:'%s', task_description:'%s', teammate_name:'%s', team_name:'%s'}",
-		  task[0], task[1], task[2], a->record->name, a->record->member->team);
-	spec.fields = buf_str(&fields);
-	a->hook_batch = agent_run_hooks(a, &spec, on_task_hooks, a);
-	return STEP_TAKES_TIME;
+						 "{teammate_name:'%s', team_name:'%s'}", name, m->team);
+	return a->hook_batch ? STEP_TAKES_TIME : 0;
 }
 
 /* A request to shut down that it has read and not answered is decided by what it has to do. */
@@ -135,7 +132,7 @@ static void notify_idle(struct team *t, struct agent_record *r, bool again)
 	AUTO_BUF struct buf tasks = { 0 };
 	struct json_out w = json_out(&text);
 	struct err ignored = { 0 };
-	/* A run of a member in a pane is known by its last line: its process counts anew after each start. */
+	/* A run of a member in a pane is known by its last line: its process counts from zero after each start. */
 	const char *id = m->in_pane ? arena_printf(&arena, "%s.%s.idle", r->id, r->run_id)
 				    : arena_printf(&arena, "%s.%u.idle", r->id, r->run);
 	struct str report = str_trim(buf_str(&r->report));
@@ -181,7 +178,6 @@ static void emit_state(struct agent *a)
 	agent_record_event(a->record, &task);
 	agent_emit(a, &(struct event){ .kind = EVENT_MEMBER_STATE, .task = &task });
 	agent_tree_tasks_changed(a->tree);
-	agent_record_note(a->record);
 }
 
 static void member_waits(struct agent *a)
@@ -344,7 +340,7 @@ static void release_tasks(struct team *t, struct agent_record *r, bool asked)
 	if (asked)
 		buf_addf(&x->end, "%s has shut down.", r->name);
 	else
-		buf_addf(&x->end, "%s %s%s%s.", r->name, end_state_info(r->state)->summary, r->failure ? ": " : "",
+		buf_addf(&x->end, "%s %s%s%s.", r->name, end_states[r->state].summary, r->failure ? ": " : "",
 			 r->failure ? r->failure : "");
 	(void)team_tasks_of(r->tree, r->name, &owned);
 	if (!owned.n) {
@@ -371,8 +367,7 @@ void team_announce_gone(struct agent_record *r)
 								  .agent = &who,
 								  .task = &task,
 								  .text = STR(""),
-								  .is_error = end_state_info(r->state)->is_error });
-	agent_record_note(r);
+								  .is_error = end_states[r->state].is_error });
 	agent_tree_tasks_changed(r->tree);
 }
 
@@ -574,7 +569,7 @@ static void answer_spawned(struct tool_call *call, const struct agent_record *r)
 	if (note.n)
 		buf_addf(out, "NOTE: " STR_FMT "\n", STR_ARG(note));
 	buf_addstr(out,
-		   "It works now and reports by itself: its messages come to you, there is no need to wait or ask. You "
+		   "It works now and reports on its own: its messages are delivered to you, so do not wait or ask. You "
 		   "may end your turn.");
 	const char *window = m->in_pane ? "current" : "in-process";
 	json_putf(&w, "{status:'teammate_spawned', prompt:'%s', agentId:'%s', resolvedModel?:'%s', teammate_id:'%s'",

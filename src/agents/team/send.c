@@ -110,9 +110,9 @@ static bool may_resume(struct sending *s, struct agent_record *to)
 	if (to->stopped_by_user)
 		answer_failure(s, arena_printf(a, "%s was stopped by the user and stays stopped.", to->name));
 	else if (!team_is_lead(s->from))
-		answer_failure(s, arena_printf(a, "%s is gone: only the lead can bring it back.", to->name));
+		answer_failure(s, arena_printf(a, "%s has ended; only the lead can start it again.", to->name));
 	else if (!to->recorded)
-		answer_failure(s, arena_printf(a, "%s is gone, and this session keeps no transcripts.", to->name));
+		answer_failure(s, arena_printf(a, "%s has ended, and this session keeps no transcripts.", to->name));
 	else
 		return true;
 	return false;
@@ -288,7 +288,7 @@ static void ask_shutdown(struct sending *s, struct agent_record *to)
 	struct err err = { 0 };
 
 	if (m->state == MEMBER_GONE) {
-		answer_failure(s, arena_printf(a, "%s is gone already.", to->name));
+		answer_failure(s, arena_printf(a, "%s has already ended.", to->name));
 		return;
 	}
 	(void)team_tasks_of(to->tree, to->name, &tasks);
@@ -414,7 +414,7 @@ int team_put_plan(struct agent_record *r, const char *call_id, const char *path,
 	AUTO_BUF struct buf text = { 0 };
 
 	if (!t)
-		return err_set(err, ERR_NOT_FOUND, "there is no team any more");
+		return err_set(err, ERR_NOT_FOUND, "the team no longer exists");
 	const char *before = m->plan;
 	const char *id =
 		before ? before
@@ -538,9 +538,9 @@ static bool read_call(struct sending *s)
 	s->object = json_is(message, JSON_OBJECT) ? message : NULL;
 	s->text = s->object ? json_raw(message) : json_str(message, &call->arena);
 	struct str text = str_trim(s->text);
-	const struct json *root;
-	if (!s->object && str_starts(text, STR("{")) && json_parse(&s->reader, text.p, text.n, &root, NULL) == 0) {
+	if (!s->object && str_starts(text, STR("{"))) {
 		/* A text that holds exactly one such object is taken as the object. */
+		const struct json *root = json_read(&s->reader, text);
 		struct str type = json_str(json_get(root, "type"), &call->arena);
 		if (str_is_one_of(type, "shutdown_request|shutdown_response|plan_approval_response"))
 			s->object = root;
@@ -576,7 +576,7 @@ static bool send_to_address(struct sending *s)
 		return true;
 	}
 	if (str_starts(name, STR("bridge:"))) {
-		answer_failure(s, "There is no bridge to sessions on other machines here.");
+		answer_failure(s, "Sessions on other machines cannot be reached.");
 		return true;
 	}
 	if (str_starts(name, STR("@")))

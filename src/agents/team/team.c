@@ -55,7 +55,7 @@ void team_describe(const struct team *t, struct buf *out)
 static void add_listed(struct buf *out, const struct agent_record *r, int64_t now)
 {
 	const struct agent_member *m = r->member;
-	const char *state = m ? member_state_name(m->state) : end_state_info(r->state)->state;
+	const char *state = m ? member_state_name(m->state) : end_states[r->state].state;
 	bool idle = m && m->state != MEMBER_STARTS && m->state != MEMBER_WORKS;
 
 	buf_addf(out, "  %s [%.6s]", r->name ? r->name : r->description, r->id + 1);
@@ -165,18 +165,18 @@ void team_claim_task(struct agent_record *r, bool again)
 	struct team *t = r->tree->team;
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf change = { 0 };
-	const char *task[3];
+	struct todo_info task;
 
 	if (!t || !t->claims || r->member->plan || r->member->failed || r->member->shutdown)
 		return;
-	int status = r->tree->kit->claim_task(&r->tree->main.env, r->name, again, &a, task);
+	int status = r->tree->kit->claim_task(&r->tree->main.env, r->name, again, &a, &task);
 	if (status == -ERR_BUSY)
 		timer_start(r->tree->services->loop, &t->claim, CLAIM_PAUSE_MS);
 	if (status != 1)
 		return;
 	crash_point(claim_written);
 	buf_addf(&change, "auto-%u", r->run); /* a run claims once */
-	team_assign(t, r->name, &(struct todo_info){ task[0], task[1], task[2] }, "auto-claim", change.p, again);
+	team_assign(t, r->name, &task, "auto-claim", change.p, again);
 }
 
 static void on_claim(struct timer *timer)
@@ -275,7 +275,8 @@ int team_create(struct agent_tree *tree, const char *name, const char *descripti
 		AUTO_BUF struct buf moved = { 0 };
 		if (team_files_move_away(tree->config_dir, name, &moved, err) < 0)
 			return -(int)err->kind;
-		buf_addf(note, "A team of this name was left by a session that is gone; its files are in %s.", moved.p);
+		buf_addf(note, "A team of this name belongs to a session that no longer exists; its files are in %s.",
+			 moved.p);
 	}
 	const char *todos = old && tree->todo_dir ? arena_strdup(tree->arena, tree->todo_dir) : NULL;
 	if (old) {
@@ -326,13 +327,11 @@ static void drop_dead_locks(const char *dir)
 void team_restore(struct agent_tree *tree, struct str fields)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-
-	if (tree->team || json_parse(&reader, fields.p, fields.n, &root, NULL) < 0)
-		return;
+	const struct json *root = json_read(&reader, fields);
 	AUTO_ARENA struct arena a = { 0 };
 	const char *name = json_cstr(json_get(root, "name"), &a);
-	if (!name || !team_name_fits(str_from(name)) || !tree->switches.teams)
+
+	if (tree->team || !name || !team_name_fits(str_from(name)) || !tree->switches.teams)
 		return;
 	struct team *t = team_open(tree, name, json_bool(json_get(root, "implicit")));
 	t->description = json_cstr(json_get(root, "description"), &t->arena);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * team.h - a lead and its members: agents that live on after their turn, get messages and share a task list
+ * team.h - a lead and its members: agents that stay alive after their turn, get messages and share a task list
  * (docs/internals/team.md). The lead is the main agent of the session; a member is a child whose record has a member. */
 #pragma once
 #include "agents/teamfile/format.h"
@@ -28,7 +28,7 @@ struct team {
 	unsigned joined;          /* members that there ever were: the next one's colour */
 	unsigned unheard;         /* runs whose end the lead did not hear of yet */
 	struct map sent;          /* ids of messages of this process */
-	struct timer park;        /* runs while somebody is idle and in memory */
+	struct timer park;        /* runs while a member is idle and in memory */
 	bool closing_told;        /* the lead had its closing turn, and no member has worked since */
 	struct team_files *files; /* config.json and inboxes */
 	/* Work for members in threads: transcripts that are read, tasks that another program has locked */
@@ -94,6 +94,8 @@ void mail_learn_record(const struct agent_record *to, struct map *ids); /* of al
 void mail_write(struct buf *out, const struct mail *m);                 /* as a model sees it */
 void mail_add_attribute(struct buf *out, const char *name, struct str value);
 void mail_summary(struct buf *out, struct str text); /* the first line, cut */
+struct notice notice_of_mail(const struct json *line,
+			     struct arena *a); /* of a mailbox, as pane_put() writes it; id NULL: none */
 
 /* send.c */
 
@@ -119,7 +121,6 @@ void team_run_begins(struct agent_record *r);    /* what the lead has heard of i
 void team_tell_end(struct agent_record *r, const char *id, const char *text);
 
 /* The owner of a task gets it as a message, once for each change; TEAM_LEAD: it has no owner, and nothing blocks it now. again: the change may have been made before a crash. */
-struct todo_info;
 void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change,
 		 bool again);
 

@@ -53,20 +53,6 @@ static int put_pretty_text(struct buf *out, struct str text, struct err *err)
 	return status;
 }
 
-/* Members of theirs that ours does not have */
-static void put_unknown(struct json_out *w, const struct json *ours, const struct json *theirs, struct arena *a)
-{
-	static const char own[] = "leadProcess|isActive|mode|description"; /* we know when they are not there */
-
-	for (struct json_member m = json_members(theirs); m.key; m = json_member_next(theirs, m)) {
-		struct str key = json_str(m.key, a);
-		if (json_get_str(ours, key) || str_is_one_of(key, own) || json_get_str(theirs, key) != m.value)
-			continue;
-		json_key_str(w, key);
-		json_put_raw(w, json_raw(m.value));
-	}
-}
-
 static bool member_is(const struct json *e, struct str name, struct arena *a)
 {
 	struct str its = json_str(json_get(e, "name"), a);
@@ -86,6 +72,9 @@ static const struct json *find_member(const struct json *list, const struct json
 	return NULL;
 }
 
+/* Fields of ours that we know when they are not there: what others wrote there is old. */
+static const char *const own_fields[] = { "leadProcess", "isActive", "mode", "description", NULL };
+
 static void put_members(struct json_out *w, const struct json *ours, const struct json *theirs, const char *session,
 			struct map *foreign, struct arena *a)
 {
@@ -95,11 +84,8 @@ static void put_members(struct json_out *w, const struct json *ours, const struc
 	for (const struct json *e = json_first(ours); e; e = json_next(ours, e)) {
 		const struct json *same = find_member(theirs, next, json_str(json_get(e, "name"), a), a);
 		json_open(w, '{');
-		for (struct json_member m = json_members(e); m.key; m = json_member_next(e, m)) {
-			json_key_str(w, json_str(m.key, a));
-			json_put_raw(w, json_raw(m.value));
-		}
-		put_unknown(w, e, same, a);
+		json_put_members(w, e, NULL, NULL);
+		json_put_members(w, same, own_fields, e);
 		json_close(w);
 		next = same ? json_next(theirs, same) : next;
 	}
@@ -121,12 +107,8 @@ void config_merge(struct buf *out, struct str ours, struct str theirs, const cha
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct json_out w = json_out(&text);
-	const struct json *root, *before = NULL;
+	const struct json *root = json_read(&own, ours), *before = json_read(&other, theirs);
 
-	if (json_parse(&own, ours.p, ours.n, &root, NULL) < 0)
-		return;
-	if (!theirs.n || json_parse(&other, theirs.p, theirs.n, &before, NULL) < 0 || !json_is(before, JSON_OBJECT))
-		before = NULL;
 	json_open(&w, '{');
 	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
 		struct str key = json_str(m.key, &a);
@@ -136,7 +118,7 @@ void config_merge(struct buf *out, struct str ours, struct str theirs, const cha
 		else
 			json_put_raw(&w, json_raw(m.value));
 	}
-	put_unknown(&w, root, before, &a);
+	json_put_members(&w, before, own_fields, root);
 	json_close(&w);
 	(void)put_pretty_text(out, buf_str(&text), NULL);
 }
@@ -169,18 +151,10 @@ void inbox_entry_write(struct json_out *w, const struct inbox_entry *e, const ch
 	char time[ISO_TIME_LEN + 1];
 
 	id_iso_time(now_ms, time);
-	json_open(w, '{');
-	json_kcstr(w, "from", e->from);
-	json_kstr(w, "text", e->text);
-	if (e->summary.n)
-		json_kstr(w, "summary", e->summary);
-	json_kcstr(w, "timestamp", time);
-	if (color)
-		json_kcstr(w, "color", color);
-	json_ki64(w, "msgV", 1);
-	json_kcstr(w, "msg_id", e->id);
-	json_kcstr(w, "type", "message");
-	json_kbool(w, "read", e->read);
+	json_putf(w,
+		  "{from:'%s', text:'%.*s', summary?:'%.*s', timestamp:'%s', color?:'%s', msgV:1, msg_id:'%s', "
+		  "type:'message', read:!!%d",
+		  e->from, STR_ARG(e->text), STR_ARG(e->summary), time, color, e->id, e->read);
 	if (e->key) {
 		AUTO_BUF struct buf sig = { 0 };
 		lead_key_sign(&sig, e->key, e, time, color);
@@ -243,7 +217,7 @@ static bool is_request_id(struct str id)
 			return false;
 		for (size_t k = 1, ats = 0; k < rest.n; k++) {
 			ats += rest.p[k] == '@';
-			if (i == 2 ? rest.n > 13 || !strchr("0123456789abcdefghijklmnopqrstuvwxyz", rest.p[k])
+			if (i == 2 ? rest.n > 13 || !char_in(rest.p[k], "0123456789abcdefghijklmnopqrstuvwxyz")
 				   : ats > 1)
 				return false;
 		}
@@ -281,12 +255,9 @@ bool structured_clean(struct buf *out, struct str text, const char *sender)
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_INBOX, .depth = 32 } };
 	AUTO_ARENA struct arena a = { 0 };
 	struct json_out w = json_out(out);
-	const struct json *root;
+	const struct json *root = str_starts(str_trim(text), STR("{")) ? json_read(&reader, text) : NULL;
 	const char *const *type = types;
 
-	if (!str_starts(str_trim(text), STR("{")) || json_parse(&reader, text.p, text.n, &root, NULL) < 0 ||
-	    !json_is(root, JSON_OBJECT))
-		return false;
 	while (*type && !json_str_is(json_get(root, "type"), *type))
 		type++;
 	if (!*type)

@@ -169,7 +169,7 @@ struct worktree_job {
 	struct arena memory;
 	/* take and adopt */
 	const char *agent_id, *cwd, *base, *top;
-	char **symlink_dirs, **sparse_paths;
+	const char **symlink_dirs, **sparse_paths;
 	bool fresh, adopt, base_given;
 	const char *may_run; /* why git may run a program of the repository; NULL: it does not */
 	bool has_branch;     /* adopt: the branch exists, check it out */

@@ -95,11 +95,11 @@ static int check_tie(const struct worktree *w, struct buf *ret_admin, struct err
 	AUTO_BUF struct buf back = { 0 };
 
 	if (!is_real(w->path, "", S_IFDIR))
-		return err_set(err, ERR_DENIED, "%s is not a directory of its own", w->path);
+		return err_set(err, ERR_DENIED, "%s is not a separate directory", w->path);
 	if (!is_real(w->path, "/.git", S_IFREG) || !admin_of(w->path, ret_admin))
 		return err_set(err, ERR_DENIED, "%s/.git does not name a worktree", w->path);
 	if (!admin_is_of(ret_admin->p, w->common) || !is_real(ret_admin->p, "", S_IFDIR))
-		return err_set(err, ERR_DENIED, "the git metadata of %s leads to %s, not to a worktree of its own",
+		return err_set(err, ERR_DENIED, "the git metadata of %s points to %s, not to a separate worktree",
 			       w->path, ret_admin->p);
 	if ((w->admin && strcmp(w->admin, ret_admin->p) != 0) || !gitdir_read(ret_admin->p, &back) ||
 	    strcmp(back.p, w->path) != 0)

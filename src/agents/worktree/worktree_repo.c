@@ -34,26 +34,17 @@ struct worktree_repo *repo_get(struct worktree_pool *pool, const char *common, c
 	return repo;
 }
 
-static int set_lock(const struct worktree_repo *repo, enum repo_lock which, short type)
-{
-	struct flock range = { .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)which, .l_len = 1 };
-	int rc;
-
-	do
-		rc = fcntl(repo->lock_fd, F_OFD_SETLK, &range);
-	while (rc < 0 && errno == EINTR);
-	return rc;
-}
-
 /* Where the file system has no locks, there is nothing to wait for. */
 bool repo_try_lock(struct worktree_repo *repo, enum repo_lock which)
 {
-	return set_lock(repo, which, F_WRLCK) == 0 || (errno != EAGAIN && errno != EACCES);
+	return file_lock_byte(repo->lock_fd, (off_t)which, repo->common, 0, NULL) != -ERR_BUSY;
 }
 
 void repo_unlock(struct worktree_repo *repo, enum repo_lock which)
 {
-	(void)set_lock(repo, which, F_UNLCK);
+	struct flock range = { .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = (off_t)which, .l_len = 1 };
+
+	(void)fcntl(repo->lock_fd, F_OFD_SETLK, &range);
 }
 
 char *repo_worktree_path(struct arena *a, const struct worktree_repo *repo, const char *name)

@@ -297,7 +297,7 @@ static void fill_begin(struct worktree_job *job)
 		job_go(job, &step_populate);
 		return;
 	}
-	for (char **path = job->sparse_paths; *path; path++)
+	for (const char **path = job->sparse_paths; *path; path++)
 		buf_addf(&input, "%s\n", *path);
 	job_git(job, &(struct git_command){ .args = ARGS("sparse-checkout", "set", "--cone", "--stdin"),
 					    .inside = job->w,
@@ -378,8 +378,9 @@ static int find_place(const char *root, const char *path, struct file_at *ret_at
 	return file_at_find(root, path, 0777, ret_at, err);
 }
 
-static int link_dir(const struct worktree *w, char *dir, struct err *err)
+static int link_dir(const struct worktree *w, const char *path, struct err *err)
 {
+	AUTO_FREE char *dir = xstrdup(path);
 	AUTO_BUF struct buf source = { 0 };
 	AUTO_FILE_AT struct file_at at = { 0 };
 
@@ -399,7 +400,7 @@ static void extra_begin(struct worktree_job *job)
 {
 	AUTO_BUF struct buf path = { 0 };
 
-	for (char **dir = job->symlink_dirs; *dir; dir++)
+	for (const char **dir = job->symlink_dirs; *dir; dir++)
 		if (link_dir(job->w, *dir, &job->err) < 0) {
 			job_fail(job);
 			return;
@@ -570,15 +571,6 @@ static void undone_begin(struct worktree_job *job)
 
 static const struct worktree_step step_undone = { .name = "undone", .begin = undone_begin };
 
-static char **copy_list(struct arena *a, const char *const *list)
-{
-	size_t count = str_count(list);
-	char **copy = arena_calloc(a, (count + 1) * sizeof *copy);
-	for (size_t i = 0; i < count; i++)
-		copy[i] = arena_strdup(a, list[i]);
-	return copy;
-}
-
 struct worktree_job *worktree_take(struct worktree_pool *pool, const struct worktree_spec *spec,
 				   worktree_taken_fn *done, void *data)
 {
@@ -590,8 +582,8 @@ struct worktree_job *worktree_take(struct worktree_pool *pool, const struct work
 	job->fresh = spec->fresh;
 	if (spec->checked)
 		job->may_run = git_config_runs(&job->memory, spec->cwd, spec->session_root, spec->trusted);
-	job->symlink_dirs = copy_list(a, spec->symlink_dirs);
-	job->sparse_paths = copy_list(a, spec->sparse_paths);
+	job->symlink_dirs = arena_strdup_list(a, spec->symlink_dirs, 0);
+	job->sparse_paths = arena_strdup_list(a, spec->sparse_paths, 0);
 	job->taken = done;
 	job->way_out = &step_undo;
 	job->foreign_branch = true;

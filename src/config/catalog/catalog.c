@@ -112,18 +112,14 @@ static void catalog_file_seen(struct catalog *c, struct catalog_file *f)
 	f->group = c->at->group;
 }
 
-static void scan_problem(struct catalog *c, const struct catalog_problem *problem)
-{
-	struct catalog_file *f = catalog_file_find(c, problem->path, problem->message);
-
-	if (!f->error)
-		catalog_file_fail(f, problem->line, problem->message);
-	catalog_file_seen(c, f);
-}
-
 static void scan_on_problem(void *data, const char *path, const char *message)
 {
-	scan_problem(data, &(struct catalog_problem){ path, 0, message });
+	struct catalog *c = data;
+	struct catalog_file *f = catalog_file_find(c, path, message);
+
+	if (!f->error)
+		catalog_file_fail(f, c->at->problem.line, message); /* 0, but of LOCATION_PROBLEM */
+	catalog_file_seen(c, f);
 }
 
 static void scan_read_file(struct catalog *c, struct catalog_file *f, const struct tree_file *file)
@@ -201,13 +197,17 @@ static void scan_location(struct catalog *c)
 	const struct catalog_sources *s = &c->sources;
 	const char *inside = at->plugin ? at->plugin->vars.root : at->source == SOURCE_PROJECT ? s->held_in : NULL;
 	AUTO_FREE char *added = NULL;
+	bool foreign = at->source == SOURCE_PROJECT && at->path && s->is_covered && !s->held_in &&
+		       !s->is_covered(s->cwd, s->state_file, at->path);
 
-	for (size_t i = 0; inside && !at->plugin && !added && i < s->add_dir_count; i++)
+	for (size_t i = 0; (inside || foreign) && !at->plugin && !added && i < s->add_dir_count; i++)
 		if (path_is_inside(at->path, s->add_dirs[i]))
 			inside = added = realpath(s->add_dirs[i], NULL);
+	if (foreign && !added && at->nested)
+		inside = added = realpath(at->nested, NULL);
 
 	if (at->kind == LOCATION_PROBLEM)
-		scan_problem(c, &at->problem);
+		scan_on_problem(c, at->problem.path, at->problem.message);
 	else if (at->kind == LOCATION_OWN)
 		scan_own(c);
 	else if (inside && file_exists(at->path) && !tree_is_inside(at->path, inside))
@@ -236,21 +236,12 @@ static int view_by_name(const void *a, const void *b)
 
 static void view_release(struct catalog *c)
 {
-	free(TAKE(c->all));
-	free((void *)TAKE(c->active));
-	free(TAKE(c->failed));
-	free(TAKE(c->looked_at));
 	arena_release(&c->view);
+	c->failed = NULL;
 	c->all_count = c->active_count = c->failed_count = c->looked_at_count = 0;
 	c->plugins_only = false;
 	if (c->kind->close_rules)
 		c->kind->close_rules(c);
-}
-
-static void view_add_failure(struct catalog *c, struct catalog_failure failure)
-{
-	c->failed = xrealloc(c->failed, (c->failed_count + 1) * sizeof *c->failed);
-	c->failed[c->failed_count++] = failure;
 }
 
 static void view_add_definition(struct catalog *c, const struct catalog_file *f, struct definition *d,
@@ -261,7 +252,8 @@ static void view_add_definition(struct catalog *c, const struct catalog_file *f,
 	c->looked_at[c->looked_at_count++] = d;
 	if (d->refused) {
 		const char *why = definition_first_error(d, &line);
-		view_add_failure(c, (struct catalog_failure){ d->source, d->file, line, why ? why : "refused" });
+		*arena_push(&c->view, c->failed, c->failed_count) =
+			(struct catalog_failure){ d->source, d->file, line, why ? why : "refused" };
 		return;
 	}
 	if (d->ignored || (c->kind->admits && !c->kind->admits(c, d)))
@@ -284,13 +276,14 @@ static void view_build(struct catalog *c)
 		c->kind->open_rules(c);
 	for (size_t i = 0; i < c->order_count; i++)
 		most += c->order[i]->count;
-	c->all = xcalloc(most, sizeof *c->all);
-	c->active = xcalloc(most, sizeof(struct catalog_entry *));
-	c->looked_at = xcalloc(most, sizeof(struct definition *));
+	c->all = arena_calloc(&c->view, most * sizeof *c->all);
+	c->active = arena_calloc(&c->view, most * sizeof *c->active);
+	c->looked_at = arena_calloc(&c->view, most * sizeof *c->looked_at);
 	for (size_t i = 0; i < c->order_count; i++) {
 		const struct catalog_file *f = c->order[i];
 		if (f->error)
-			view_add_failure(c, (struct catalog_failure){ f->source, f->path, f->error_line, f->error });
+			*arena_push(&c->view, c->failed, c->failed_count) =
+				(struct catalog_failure){ f->source, f->path, f->error_line, f->error };
 		for (size_t k = 0; k < f->count; k++)
 			view_add_definition(c, f, f->list[k], &names);
 	}
@@ -377,7 +370,7 @@ int catalog_new(const struct catalog_kind *kind, const struct catalog_sources *s
 	struct catalog_sources *s = &c->sources;
 	struct arena *a = &c->arena;
 	const char **texts[] = { &s->cwd,  &s->config_dir, &s->managed_dir, &s->settings,
-				 &s->flag, &s->denied,     &s->held_in };
+				 &s->flag, &s->denied,     &s->held_in,     &s->state_file };
 
 	c->kind = kind;
 	*s = *sources;

@@ -51,8 +51,12 @@ struct catalog_sources {
 	bool bare;                /* nothing of the user and the project */
 	bool sdk;                 /* of the local settings only those in cwd count */
 	bool plugins_only;        /* managed settings allow no skills of the user and the project */
-	const char
-		*held_in; /* real root of a project that is not trusted: its links may not leave it; NULL: anywhere */
+	/* Real root of a project that is not trusted: its links may not leave it; NULL: anywhere */
+	const char *held_in;
+	/* Of a project that is trusted: whether a file in it, or in an additional directory, is not another project's, whose links are held
+	 * like that (trust_covers()); NULL: all are. state_file: what it asks for. */
+	bool (*is_covered)(const char *cwd, const char *state_file, const char *file);
+	const char *state_file;
 	const char **nested; /* directories below cwd with .claude/skills, in the order in which they were found */
 	size_t nested_count;
 };

@@ -214,8 +214,6 @@ static void list_add_split(struct list_reader *l, struct str s)
 		list_add_name(l, str_tail(s, start));
 }
 
-static void list_add_value(struct list_reader *l, const struct json *value, unsigned depth);
-
 /* YAML takes `- Edit(a: b)` for a map, because of the blank behind the colon. Nothing is lost by joining it again. */
 static bool list_add_torn_entry(struct list_reader *l, const struct json *entry)
 {

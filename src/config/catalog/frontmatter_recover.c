@@ -186,7 +186,7 @@ static void read_as_items(struct fm_reader *r, const struct chunk *c)
 	json_close(&w);
 	f->json = arena_str(r->arena, buf_str(&r->json));
 	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line,
-			"%s: its list is not YAML; each line was taken as it stands", f->key.p);
+			"%s: its list is not YAML; each line was taken literally", f->key.p);
 }
 
 static void read_as_words(struct fm_reader *r, const struct chunk *c)
@@ -213,8 +213,8 @@ static void read_as_words(struct fm_reader *r, const struct chunk *c)
 	struct str s = fm_trim(value);
 	f->doubtful = (c->key.flags & FRONTMATTER_RESTRICTION) && s.n &&
 		      (memchr(s.p, '\n', s.n) || char_in(s.p[0], "{|>&?") || (s.p[0] == '[' && s.p[s.n - 1] != ']'));
-	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line,
-			"%s: its value is not YAML and was taken as it stands", f->key.p);
+	diagnostics_add(r->diagnostics, DIAGNOSTIC_NOTE, c->line, "%s: its value is not YAML and was taken literally",
+			f->key.p);
 }
 
 static void read_chunk(struct fm_reader *r, const struct chunk *c)

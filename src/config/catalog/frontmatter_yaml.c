@@ -209,7 +209,7 @@ static bool read_document(struct yaml *y)
 	if (!next_event(y))
 		return false;
 	if (y->event.type != YAML_MAPPING_START_EVENT)
-		return give_up(y, "there is no key: value");
+		return give_up(y, "no key: value found");
 	y->block = y->event.data.mapping_start.style != YAML_FLOW_MAPPING_STYLE;
 	while (next_event(y)) {
 		if (y->event.type == YAML_MAPPING_END_EVENT)

@@ -10,7 +10,14 @@
 #include "config/catalog/frontmatter.h"
 #include "lib/io/dir.h"
 
-enum { MOST_HOPS = 4, MOST_RULES = 200, MOST_PATTERNS = 1000, LARGEST_FILE = 256 << 10, DEFAULT_LIMIT = 1 << 20 };
+enum {
+	MOST_HOPS = 4,
+	MOST_RULES = 200,
+	DEEPEST_RULES = 8,
+	MOST_PATTERNS = 1000,
+	LARGEST_FILE = 256 << 10,
+	DEFAULT_LIMIT = 1 << 20
+};
 
 /* A rule with `paths` */
 struct instruction_rule {
@@ -146,6 +153,7 @@ struct collector {
 	const char *cwd;
 	const char *root;   /* of the repository; NULL: none */
 	const char *inside; /* imports must stay below it; NULL: anywhere */
+	bool around;        /* the directory is above the project: another user may have made it */
 	const char *base;   /* patterns of rules are relative to it */
 	size_t limit, start;
 	unsigned rules;
@@ -163,8 +171,12 @@ static void follow_import(void *data, struct str target, const char *from, unsig
 	char *dir = arena_dup(&c->arena, from, slash ? (size_t)(slash - from) : 0);
 	char *path = path_absolute(&c->arena, dir, target);
 
-	if (hops >= MOST_HOPS)
+	if (hops >= MOST_HOPS) {
+		if (file_exists(path) && !map_get(&c->seen, str_from(path)))
+			buf_addf(c->notes, "%s imports %s: not read, files import one another %d deep at most\n", from,
+				 path, MOST_HOPS);
 		return;
+	}
 	if (c->inside && !path_is_inside(path, c->inside)) {
 		if (file_exists(path))
 			buf_addf(c->notes, "%s imports %s, which is outside its directory: not read\n", from, path);
@@ -223,8 +235,11 @@ static void add_file(struct collector *c, const char *path, const char *label, c
 	    (!by_rule && spec->rules && map_get(&spec->rules->files, str_from(path))))
 		return;
 	/* What comes with a project stays in it: a link must not show the model another file of the user. */
-	int rc = c->inside ? file_read_inside(c->inside, path, LARGEST_FILE, &text, &err)
-			   : file_read(path, LARGEST_FILE, &text, &err);
+	struct stat st;
+	int rc = c->around && stat(path, &st) == 0 ? file_check_own(&st, path, &err) : 0;
+	if (rc == 0)
+		rc = c->inside ? file_read_inside(c->inside, path, LARGEST_FILE, &text, &err)
+			       : file_read(path, LARGEST_FILE, &text, &err);
 	if (rc < 0) {
 		if (err.kind != ERR_NOT_FOUND)
 			buf_addf(c->notes, "%s: not read\n", err.text);
@@ -260,24 +275,30 @@ static void add_file(struct collector *c, const char *path, const char *label, c
 static void add_rules(struct collector *c, const char *dir, const char *label, unsigned depth)
 {
 	struct dirent **entries;
-	int n = depth < 8 ? scandir(dir, &entries, NULL, dir_by_name) : 0;
+	int n = depth < DEEPEST_RULES ? scandir(dir, &entries, NULL, dir_by_name) : 0;
 
+	if (depth == DEEPEST_RULES)
+		buf_addf(c->notes, "%s: not read, directories of rules are %d deep at most\n", dir, DEEPEST_RULES);
 	for (int i = 0; i < n; i++) {
 		const char *name = entries[i]->d_name;
 		char *path = path_join(&c->arena, dir, name);
 		if (name[0] != '.' && entries[i]->d_type == DT_DIR)
 			add_rules(c, path, label, depth + 1);
-		else if (name[0] != '.' && str_ends(str_from(name), STR(".md")) && c->rules++ < MOST_RULES)
+		else if (name[0] != '.' && str_ends(str_from(name), STR(".md")) && ++c->rules <= MOST_RULES)
 			add_file(c, path, label, NULL, 0);
+		else if (c->rules == MOST_RULES + 1)
+			buf_addf(c->notes, "%s and what follows is left out: there are more than %d rules\n", path,
+				 MOST_RULES);
 		free(entries[i]);
 	}
-	if (n >= 0 && depth < 8)
+	if (n >= 0 && depth < DEEPEST_RULES)
 		free(entries);
 }
 
 static void add_project_dir(struct collector *c, const char *dir)
 {
 	c->inside = c->root && path_is_inside(dir, c->root) ? c->root : dir;
+	c->around = !path_is_inside(dir, c->root ? c->root : c->cwd);
 	c->base = dir;
 	c->kind = "Project";
 	add_file(c, path_join(&c->arena, dir, "CLAUDE.md"), "project instructions", NULL, 0);

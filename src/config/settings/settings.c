@@ -58,7 +58,8 @@ static int read_file(struct settings *s, struct layer_file *f, const struct sett
 		return err_set(err, ERR_USAGE, "%s", why.text);
 	if (status < 0) {
 		f->file.path = xstrdup(entry->path);
-		settings_refuse_file(s, f, &why);
+		f->refused = true;
+		settings_refuse_file(s, f, why.text);
 	}
 	return 0;
 }
@@ -98,7 +99,9 @@ int settings_load(const struct settings_spec *spec, struct settings **ret_settin
 		*texts[i] = arena_strdup(&s->arena, *texts[i]);
 	int status = read_all_files(s, err);
 	if (s->spec.bad_state)
-		settings_refuse_state(s);
+		settings_refuse_file(
+			s, &(struct layer_file){ .layer = LAYER_USER, .file.path = (char *)s->spec.state_file },
+			s->spec.bad_state);
 	if (status == 0) {
 		settings_merge(s);
 		status = json_parse(&s->reader, s->text.p, s->text.n, &s->root, err);
@@ -321,6 +324,14 @@ const struct settings_note *settings_notes(const struct settings *s, size_t *ret
 	return s->notes;
 }
 
+bool settings_locks_kind(const struct json *lock, const char *kind)
+{
+	for (const struct json *v = json_items(lock); v; v = json_next(lock, v))
+		if (json_str_is(v, kind))
+			return true;
+	return json_bool(lock) || json_bool(json_get(lock, kind));
+}
+
 int settings_refusal(const struct settings *s, struct err *err)
 {
 	return s->refusal.text[0] ? err_set(err, ERR_USAGE, "%s", s->refusal.text) : 0;
@@ -354,7 +365,8 @@ void settings_explain(const struct settings *s, const char *path, settings_view_
 			part++;
 		view.origin = settings_origin_of(f, &at, view.value);
 		view.why = view.value ? settings_ignored(s, setting_at_or_above(name), f, view.value) : NULL;
-		view.effect = !f->file.root                    ? EFFECT_NO_FILE
+		view.effect = f->refused                       ? EFFECT_REFUSED
+			      : !f->file.root                  ? EFFECT_NO_FILE
 			      : !view.value                    ? EFFECT_SILENT
 			      : view.why == settings_untrusted ? EFFECT_HELD
 			      : view.why                       ? EFFECT_IGNORED

@@ -32,6 +32,9 @@ struct settings_origin {
  * is left out, with a note. If it restricts (setting_restricts()), or a file cannot be read, the snapshot can be looked at but
  * settings_refusal() is the reason why no agent may run. null is the same as no value. */
 int settings_load(const struct settings_spec *spec, struct settings **ret_settings, struct err *err);
+/* The value of strictPluginOnlyCustomization: whether this kind ("agents", "hooks", "mcp", "skills") may come from plugins only. true:
+ * every kind; an object or a list names them. */
+bool settings_locks_kind(const struct json *lock, const char *kind);
 int settings_refusal(const struct settings *s, struct err *err); /* -ERR_USAGE names file, line and what was expected */
 struct settings *settings_ref(struct settings *s);               /* keeps a reference, returns it; NULL is allowed */
 void settings_unref(struct settings *s);
@@ -92,7 +95,6 @@ typedef void settings_var_fn(void *data, const struct settings_var *var);
 void settings_env_each(const struct settings *s, enum env_trust trust, settings_var_fn *fn, void *data);
 /* The value that counts, or NULL. Borrowed. */
 const char *settings_getenv(const struct settings *s, enum env_trust trust, const char *name);
-bool env_is_on(const char *value); /* a switch is on with anything but NULL, "", "0" and "false" in any case */
 /* Variables that select the program to run, the code it loads, where keys are sent, or a protection of the user. */
 bool env_is_dangerous(struct str name);
 bool env_is_harmless(struct str name);
@@ -113,7 +115,7 @@ enum settings_note_kind {
 struct settings_note {
 	struct settings_origin origin;
 	enum settings_note_kind kind;
-	const char *key; /* its path; NULL: the whole file */
+	const char *key; /* its path; NULL: the whole file, which the message names */
 	const char *message;
 };
 const struct settings_note *settings_notes(const struct settings *s, size_t *ret_count);
@@ -122,6 +124,7 @@ const struct settings_note *settings_misfit_of(const struct settings *s, const c
 
 enum settings_effect {
 	EFFECT_NO_FILE,    /* no such file */
+	EFFECT_REFUSED,    /* a file that cannot be read: settings_refusal() */
 	EFFECT_SILENT,     /* does not set the key */
 	EFFECT_IGNORED,    /* may not set it */
 	EFFECT_HELD,       /* may not set it until the user trusts the folder */

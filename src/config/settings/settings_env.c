@@ -3,11 +3,6 @@
 #include "lib/base/map.h"
 #include "config/settings/settings_int.h"
 
-bool env_is_on(const char *value)
-{
-	return value && value[0] && strcmp(value, "0") != 0 && !str_is_nocase(str_from(value), "false");
-}
-
 /* Grouped by effect */
 bool env_is_dangerous(struct str name)
 {

@@ -72,6 +72,19 @@ int settings_file_read_up_to(struct settings_file *f, const char *path, size_t l
 	return status;
 }
 
+const char *settings_file_problem(const struct err *err, const char *path, unsigned *ret_line)
+{
+	size_t n = strlen(path);
+	int used = 0;
+
+	*ret_line = 0;
+	if (strncmp(err->text, path, n) != 0)
+		return err->text;
+	if (sscanf(err->text + n, ":%u:%*u: %n", ret_line, &used) != 1 || !used)
+		(void)sscanf(err->text + n, ": %n", &used);
+	return used ? err->text + n + used : err->text;
+}
+
 void settings_file_release(struct settings_file *f)
 {
 	free(f->path);

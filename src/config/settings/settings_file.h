@@ -28,6 +28,8 @@ static inline int settings_file_parse(struct settings_file *f, const char *path,
 {
 	return settings_file_parse_up_to(f, path, text, SETTINGS_FILE_LIMIT, err);
 }
+/* What is wrong, without "PATH:LINE:COLUMN: " before it; the line is 0 if the text names none. Borrowed from err. */
+const char *settings_file_problem(const struct err *err, const char *path, unsigned *ret_line);
 void settings_file_release(struct settings_file *f);
 #define AUTO_SETTINGS_FILE CLEANUP(settings_file_release)
 

@@ -12,6 +12,7 @@ struct layer_file {
 	enum settings_layer layer;
 	struct settings_file file;
 	struct read_stamp stamp;
+	bool refused;  /* it cannot be read */
 	bool believed; /* it may widen permissions: settings_is_own(), or the folder is trusted */
 	/* Values that do not fit their keys, or keys of such variables: nothing in them counts. */
 	const struct json **misfits;
@@ -53,8 +54,7 @@ struct settings_origin settings_origin_of(const struct layer_file *f, struct set
 /* settings_merge.c: types and unknown keys; fills notes, vars, misfits and the refusal. */
 void settings_check(struct settings *s, struct layer_file *from);
 /* The file cannot be read at all, so that what it takes away from agents is not known. */
-void settings_refuse_file(struct settings *s, const struct layer_file *from, const struct err *why);
-void settings_refuse_state(struct settings *s); /* of spec.bad_state */
+void settings_refuse_file(struct settings *s, const struct layer_file *from, const char *why);
 /* Whether a value stands in one that does not fit its key. */
 bool settings_left_out(const struct layer_file *from, const struct json *value);
 

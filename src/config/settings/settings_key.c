@@ -143,7 +143,8 @@ static bool type_fits(const struct setting_key *key, const struct json *value)
 	case SETTING_INTEGER:
 		return json_i64(value, &n) && n >= key->least && (!key->most || n <= key->most);
 	case SETTING_NUMBER:
-		return json_is(value, JSON_NUMBER) && json_double(value) >= (double)key->least;
+		return json_is(value, JSON_NUMBER) && json_double(value) >= (double)key->least &&
+		       (!key->most || json_double(value) <= (double)key->most);
 	case SETTING_TEXT:
 		return json_is(value, JSON_STRING);
 	case SETTING_CHOICE:

@@ -50,7 +50,7 @@ struct setting_key {
 	enum setting_type type;
 	unsigned flags;
 	int64_t least;              /* of SETTING_INTEGER and SETTING_NUMBER */
-	int64_t most;               /* of SETTING_INTEGER; 0: any */
+	int64_t most;               /* the same; 0: any */
 	const char *const *choices; /* of SETTING_CHOICE; ends with NULL; with SETTING_IF_NARROWER the widest first */
 	/* JSON texts, from lax to strict; ends with NULL. The strictest one of all layers applies. */
 	const char *const *strictness;

@@ -13,8 +13,8 @@
 
 /* Which files may widen permissions: a cloned repository contains settings of its author. */
 
-/* The local file is the user's own if it was made here (trust.h), or git says so: its index has files of the project, and not
- * this one. An archive can bring such a file, without an index or below another repository. */
+/* The local file is the user's own if cadre made it here when the user answered (trust.h). That git knows other files of the
+ * project and not this one says nothing: an archive can bring a repository, with its index, and such a file beside it. */
 bool settings_is_own(enum settings_layer layer, const char *file, const char *config_dir)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -29,15 +29,12 @@ bool settings_is_own(enum settings_layer layer, const char *file, const char *co
 	const char *dir = slash && slash > file ? arena_dup(&a, file, (size_t)(slash - file)) : "/";
 	if (lstat(dir, &st) == 0 && S_ISLNK(st.st_mode))
 		return false;
-	if (trust_made_local(config_dir, file))
-		return true;
 	const char *root = git_root(&a, dir);
-	if (!root)
-		return false;
-	size_t at = strlen(root) + (root[1] ? 1 : 0);
+	size_t at = root ? strlen(root) + (root[1] ? 1 : 0) : 0;
 	size_t project = (size_t)(strrchr(dir, '/') + 1 - dir); /* where .claude begins */
-	bool has_folder;
-	return project >= at && !git_tracks(root, file + at, project - at, &has_folder) && has_folder;
+	if (root && (project < at || git_tracks(root, file + at)))
+		return false;
+	return trust_made_local(config_dir, file);
 }
 
 /* How much a value allows, for keys with SETTING_IF_NARROWER. Permission modes are the choices of such a key; their order is
@@ -104,9 +101,8 @@ const char *settings_ignored(const struct settings *s, const struct setting_key 
 	if (key->flags & SETTING_NO_AUTO && settings_is_projects(layer) && json_str_is(value, "auto"))
 		return "\"auto\" does not count from the project";
 	if (settings_is_held(s, key, from, value))
-		return settings_is_projects(layer)
-			       ? settings_untrusted
-			       : "others can write the file, or it is another user's (chmod go-w, chown)";
+		return settings_is_projects(layer) ? settings_untrusted
+						   : "other users can write to the file or own it (chmod go-w, chown)";
 	return NULL;
 }
 
@@ -292,26 +288,19 @@ static void add_note(struct settings *s, const struct layer_file *from, const st
 		(struct settings_note){ settings_origin_of(from, &at, value), kind, key, message };
 }
 
-static void settings_refuse(struct settings *s, const char *what)
+/* The first reason is that of settings_refusal(). */
+static const char *settings_refuse(struct settings *s, const char *what)
 {
+	const char *text = arena_printf(&s->arena, "%s; agents do not run until this is right (`cadre config`)", what);
+
 	if (!s->refusal.text[0])
-		(void)err_set(&s->refusal, ERR_USAGE, "%s; agents do not run until this is right (`cadre config`)",
-			      what);
+		(void)err_set(&s->refusal, ERR_USAGE, "%s", text);
+	return text;
 }
 
-void settings_refuse_file(struct settings *s, const struct layer_file *from, const struct err *why)
+void settings_refuse_file(struct settings *s, const struct layer_file *from, const char *why)
 {
-	settings_refuse(s, why->text);
-	add_note(s, from, NULL, NOTE_REFUSED, NULL, arena_strdup(&s->arena, s->refusal.text));
-}
-
-void settings_refuse_state(struct settings *s)
-{
-	struct layer_file *state = arena_calloc(&s->arena, sizeof *state);
-
-	*state = (struct layer_file){ .layer = LAYER_USER, .file.path = (char *)s->spec.state_file };
-	settings_refuse(s, s->spec.bad_state);
-	add_note(s, state, NULL, NOTE_REFUSED, NULL, arena_strdup(&s->arena, s->refusal.text));
+	add_note(s, from, NULL, NOTE_REFUSED, NULL, settings_refuse(s, why));
 }
 
 bool settings_left_out(const struct layer_file *from, const struct json *value)

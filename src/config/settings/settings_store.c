@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "config/settings/trust.h"
@@ -274,8 +275,16 @@ static int store_change(const struct settings_change *c, unsigned wait_ms, bool 
 {
 	AUTO_CLOSE int lock_fd = -1;
 	const char *path = c->path;
-	int status = file_make_parents_mode(path, 0777, err); /* a project may be shared */
+	bool is_text = true;
 
+	/* Other bytes would be written as U+FFFD: trust of one directory would be that of another. */
+	for (size_t i = 0; i < c->count; i++)
+		is_text = is_text && utf8_valid(c->names[i]);
+	for (size_t i = 0; i < c->item_count; i++)
+		is_text = is_text && utf8_valid(str_from(c->items[i]));
+	if (!is_text)
+		return err_set(err, ERR_USAGE, "%s cannot keep a name that is not valid UTF-8", path);
+	int status = file_make_parents_mode(path, 0777, err); /* a project may be shared */
 	if (status == 0)
 		status = lock_directory(path, wait_ms, &lock_fd, err);
 	if (status < 0)

@@ -29,6 +29,9 @@ bool trust_has(const struct trust *trust, const char *folder); /* this very fold
  * Without a repository, and if the root is the home directory, dir itself. In the arena. */
 const char *trust_folder(struct arena *a, const char *dir);
 
+/* Where the folder of cwd is trusted: whether a file in a .claude directory is, too. A repository in it is another project. */
+bool trust_covers(const char *cwd, const char *state_file, const char *file);
+
 /* Records that a folder is trusted or not. All other bytes stay; an invalid file stays unchanged. Safe against
  * concurrent processes. folder must be a directory; *ret_folder is its real path, in the arena. *ret_changed: the file
  * was changed. */
@@ -36,7 +39,8 @@ int trust_record(struct arena *a, const char *state_file, const char *folder, bo
 		 bool *ret_changed, struct err *err);
 
 /* Local settings of a project that were made here by a decision of the user: an archive can bring a file of that name, and not
- * this note about it. `<config>/local-settings` has a path a line. Call it before the file is written; one that is there already
+ * this note about it. `<config>/local-settings` has a path a line, and the identity of its directory, so that a note does not
+ * outlive the project that it is about. Call it before the file is written: it makes the directory. A file that is there already
  * is not noted, other files neither. */
 void trust_note_local(const char *config_dir, const char *file);
 bool trust_made_local(const char *config_dir, const char *file);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "lib/base/base64.h"
 #include "lib/base/id.h"
 #include "lib/base/library.h"
 #include "lib/base/list.h"
@@ -14,7 +15,9 @@ enum {
 	LONGEST_KEY = 16384,
 	HELPER_LIMIT_MS = 60000,
 	REFRESH_LIMIT_MS = 180000,
+	RENEW_AGAIN_MS = 30000,
 	LEAST_SKEW_MS = 60000,
+	LONGEST_REASON = 140,
 	SHORTEST_SECRET = 8, /* what is shorter may be a word */
 	SHORTEST_BEGINNING = 12
 };
@@ -66,6 +69,11 @@ bool credential_ready(const struct credential *c)
 	return c->valid && !c->fetching && (!c->renew_ms || id_wall_ms() < c->renew_ms);
 }
 
+enum credential_kind credential_kind_of(const struct credential *c)
+{
+	return c->kind;
+}
+
 bool credential_needs_hash(const struct credential *c)
 {
 	return c->ops->needs_hash;
@@ -96,6 +104,7 @@ void credential_want(struct credential *c, struct credential_wait *w)
 		return;
 	}
 	c->fetching = true;
+	c->kept = c->valid;
 	c->valid = c->refreshed = false;
 	/* Keys that were refused are fetched again, the second time behind the refresh command. */
 	if (c->refusals > 1 && c->options.refresh_command)
@@ -108,13 +117,14 @@ static void fetch_end(struct credential *c, bool valid)
 {
 	c->fetching = false;
 	c->valid = valid;
-	c->generation++;
 	loop_kick(c->options.loop, &c->kick);
 }
 
-void credential_got(struct credential *c, int64_t renew_ms)
+void credential_got(struct credential *c, int64_t renew_ms, int64_t ends_ms)
 {
 	c->renew_ms = renew_ms;
+	c->ends_ms = ends_ms;
+	c->generation++;
 	fetch_end(c, true);
 }
 
@@ -123,10 +133,11 @@ int64_t credential_renewal_ms(int64_t ends_ms)
 {
 	int64_t now_ms = id_wall_ms();
 
+	ends_ms = MAX(ends_ms, (int64_t)0);
 	return MAX(ends_ms - RENEW_BEFORE_MS, now_ms + (ends_ms - now_ms) / 2);
 }
 
-/* A refresh command may help: once per fetch. */
+/* A refresh command may help: once per fetch. What is renewed before its end is good until then. */
 void credential_failed(struct credential *c, const char *fmt, ...)
 {
 	char text[sizeof c->failure.text];
@@ -140,13 +151,26 @@ void credential_failed(struct credential *c, const char *fmt, ...)
 		return;
 	}
 	(void)err_set(&c->failure, ERR_USAGE, "%s", text);
-	fetch_end(c, false);
+	int64_t now_ms = id_wall_ms();
+	bool good = c->kept && (!c->ends_ms || now_ms < c->ends_ms);
+	if (good) {
+		char note[sizeof text + 80];
+		c->renew_ms = now_ms + MIN(RENEW_AGAIN_MS, c->ends_ms ? (c->ends_ms - now_ms) / 2 : RENEW_AGAIN_MS);
+		snprintf(note, sizeof note, "the credential cannot be renewed, the present one is used: %s", text);
+		if (c->waiting && c->waiting->on_line)
+			c->waiting->on_line(c->waiting, str_from(note));
+	} else {
+		c->generation++;
+	}
+	fetch_end(c, good);
 }
 
 bool credential_refused(struct credential *c, unsigned generation)
 {
 	if (!c->ops->fetch)
 		return false;
+	if (generation == c->generation)
+		c->kept = false;
 	if (generation != c->generation || !c->valid)
 		return true; /* there is a newer one, or will be: another request was refused before */
 	if (c->refusals++ >= MOST_REFUSALS)
@@ -244,18 +268,35 @@ static void on_output(struct child *child, bool is_stderr, const char *p, size_t
 	buf_drop(&c->shown, c->shown.n - all.n);
 }
 
+/* The telling part of what a command said, as one line: from the first line with "error" on, else the end. */
+static struct str command_reason(struct buf *errors)
+{
+	enum { LONGEST = 120 };
+	struct str said = str_trim(buf_str(errors));
+	const char *mark = said.n ? strcasestr(said.p, "error") : NULL;
+	const char *line = mark ? memrchr(said.p, '\n', (size_t)(mark - said.p)) : NULL;
+
+	for (size_t i = 0; i < errors->n; i++)
+		if ((unsigned char)errors->p[i] < ' ')
+			errors->p[i] = ' ';
+	if (mark)
+		said = str_trim(str_tail(said, line ? (size_t)(line - said.p) : 0));
+	else if (said.n > LONGEST)
+		said = str_tail(said, said.n - LONGEST);
+	return (struct str){ said.p, MIN(said.n, (size_t)LONGEST) };
+}
+
 static void on_exit_status(struct child *child, int status)
 {
 	struct credential *c = child_data(child);
-	struct str said = str_trim(buf_str(&c->errors));
-	size_t from = said.n > 120 ? said.n - 120 : 0;
+	struct str said = command_reason(&c->errors);
 	char why[200];
 
 	if (c->timed_out)
 		snprintf(why, sizeof why, "no end in time");
 	else if (WIFEXITED(status))
 		snprintf(why, sizeof why, "exit code %d%s" STR_FMT, WEXITSTATUS(status), said.n ? ": " : "",
-			 (int)(said.n - from), said.n ? said.p + from : "");
+			 STR_ARG(said));
 	else
 		snprintf(why, sizeof why, "signal %d", WTERMSIG(status));
 	fetch_step_end(c, status || c->timed_out ? why : NULL);
@@ -302,13 +343,55 @@ bool credential_runs_program(const struct credential *c, const char *name)
 	return program_find(credential_env(c, "PATH"), name, &file);
 }
 
+struct str credential_xml_text(struct str xml, const char *name)
+{
+	char open[40], close[40];
+
+	snprintf(open, sizeof open, "<%s>", name);
+	snprintf(close, sizeof close, "</%s>", name);
+	const char *from = memmem(xml.p, xml.n, open, strlen(open));
+	from = from ? from + strlen(open) : NULL;
+	const char *to = from ? memmem(from, (size_t)(xml.p + xml.n - from), close, strlen(close)) : NULL;
+	return to ? str_trim((struct str){ from, (size_t)(to - from) }) : STR("");
+}
+
+/* Why a token server refuses, in its words: of OAuth, Google and AWS. Secrets of the form that it may repeat are overwritten. */
+static void add_reason(const struct credential *c, char *why, size_t size)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root = NULL;
+	size_t n = strlen(why);
+
+	(void)json_parse(&reader, c->output.p, c->output.n, &root, NULL);
+	const struct json *error = json_get(root, "error"), *words = json_get(root, "error_description");
+	words = words ? words : json_is(error, JSON_OBJECT) ? json_get(error, "message") : error;
+	struct str said = root ? json_str(words, &a) : credential_xml_text(buf_str(&c->output), "Message");
+	if (said.n)
+		snprintf(why + n, size - n, ": " STR_FMT, (int)MIN(said.n, (size_t)LONGEST_REASON), said.p);
+	for (char *p = why; *p; p++)
+		*p = (unsigned char)*p < ' ' ? ' ' : *p;
+	for (struct str rest = buf_str(&c->body); rest.n;) {
+		AUTO_BUF struct buf value = { 0 };
+		struct str pair = str_cut(&rest, '&'), name = str_cut(&pair, '=');
+		percent_decode(&value, pair);
+		if (str_has(name, STR("secret")) || str_has(name, STR("token")) || str_has(name, STR("assertion")) ||
+		    str_has(name, STR("Token")))
+			hide_value(buf_str(&value), why);
+		if (value.p)
+			OPENSSL_cleanse(value.p, value.n);
+	}
+}
+
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
 	struct credential *c = http_data(r);
 	int status = http_status(r);
-	char why[64];
+	char why[220];
 
 	snprintf(why, sizeof why, "status %d", status);
+	if (c->body.n && !error && status != 200)
+		add_reason(c, why, sizeof why);
 	fetch_step_end(c, c->timed_out ? "no answer in time" : error ? text : status != 200 ? why : NULL);
 }
 
@@ -329,7 +412,9 @@ void credential_ask(struct credential *c, const char *method, const char *url, c
 					.text = buf_str(&c->body),
 					.stall_ms = limit_ms,
 					.answer = &c->output,
-					.limit_bytes = LARGEST_OUTPUT };
+					.limit_bytes = LARGEST_OUTPUT,
+					/* Of this machine, as a container or an instance have it */
+					.direct = str_starts(str_from(url), STR("http://")) };
 	if (http_start(c->http, &request, &handlers, c, &c->request, &err) < 0)
 		fetch_step_end(c, err.text);
 }
@@ -367,7 +452,7 @@ static void after_helper(struct credential *c, const char *failed, struct str ou
 				  output.n);
 	} else {
 		credential_put(&c->token, output);
-		credential_got(c, id_wall_ms() + (int64_t)c->options.helper_ttl_ms);
+		credential_got(c, id_wall_ms() + (int64_t)MIN(c->options.helper_ttl_ms, LONGEST_LIFE_S * 1000ULL), 0);
 	}
 }
 
@@ -392,6 +477,7 @@ struct credential *credential_new(enum credential_kind kind, const struct creden
 	const char **headers = arena_calloc(&c->arena, (n + 1) * sizeof *headers);
 
 	c->ops = kinds[kind];
+	c->kind = kind;
 	*o = *options;
 	for (size_t i = 0; i < n; i++)
 		headers[i] = arena_strdup(&c->arena, options->headers[i]);

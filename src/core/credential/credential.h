@@ -69,6 +69,7 @@ struct credential *credential_new(enum credential_kind kind, const struct creden
 void credential_stop(struct credential *c);
 bool credential_busy(const struct credential *c);
 void credential_free(struct credential *c); /* no request may wait, no fetch may run; may be NULL */
+enum credential_kind credential_kind_of(const struct credential *c);
 /* True: credential_sign can be called now. */
 bool credential_ready(const struct credential *c);
 bool credential_needs_hash(const struct credential *c);

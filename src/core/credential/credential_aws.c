@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * credential_aws.c - keys of AWS without its SDK, and a signature for each request. The order is that of the AWS CLI: a command of the
- * settings, the environment, the profile (single sign-on, web identity, keys, a command), the container, the instance. The program aws
- * provides what needs more than a file and one request (roles of other profiles, a login that has ended). */
+ * credential_aws.c - keys of AWS without its SDK, and a signature for each request. The order is that of AWS's own client: a command of the
+ * settings, the environment, the profile (web identity, single sign-on, keys, a command), a web identity of the environment, the container,
+ * the instance. The program aws provides what needs more than a file and one request (roles of other profiles, a login that has ended). */
 #include "core/credential/credential_int.h"
 #include "core/credential/sigv4.h"
 #include <openssl/crypto.h>
@@ -9,6 +9,7 @@
 #include "lib/base/base64.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"
+#include "lib/io/url.h"
 
 #define ROLES_PATH "/latest/meta-data/iam/security-credentials/"
 
@@ -61,14 +62,16 @@ static void aws_sign(struct credential *c, const struct credential_request *r, s
 						       .kept = &c->signing_key }));
 }
 
-static void take_keys(struct credential *c, struct str id, struct str secret, struct str session, int64_t renew_ms)
+static void take_keys(struct credential *c, struct str id, struct str secret, struct str session, int64_t renew_ms,
+		      int64_t ends_ms)
 {
 	credential_put(&c->key_id, id);
 	credential_put(&c->secret, secret);
 	sigv4_key_clear(&c->signing_key);
 	credential_put(&c->session, session);
 	/* Without a cache they are valid for the requests that wait. */
-	credential_got(c, credential_env(c, "CLAUDE_CODE_SKIP_AWS_CRED_CACHE") ? 1 : renew_ms);
+	bool cached = !env_is_on(credential_env(c, "CLAUDE_CODE_SKIP_AWS_CRED_CACHE"));
+	credential_got(c, cached ? renew_ms : 1, ends_ms);
 }
 
 static uint64_t chain_limit_ms(const struct credential *c)
@@ -82,18 +85,21 @@ static uint64_t chain_limit_ms(const struct credential *c)
 enum { AWS_ID, AWS_SECRET, AWS_SESSION, AWS_END, AWS_VALUES };
 static const char *const aws_values[AWS_VALUES] = { "AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration" };
 
-/* The answer of a command, a container, an instance, STS or single sign-on; awsCredentialExport may put it under Credentials. */
-static void after_keys(struct credential *c, const char *failed, struct str output)
+/* The answer of a command, a container, an instance, STS or single sign-on; awsCredentialExport may put it under Credentials. What a command
+ * prints must be valid now, and have Version 1 if a profile names it. */
+static void read_keys(struct credential *c, const char *failed, struct str output, bool of_command)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	const struct json *root = NULL;
+	int64_t ends_ms = 0, version = 0;
 
 	if (failed) {
 		credential_failed(c, "no AWS credentials: %s", failed);
 		return;
 	}
 	(void)json_parse(&reader, output.p, output.n, &root, NULL);
+	(void)json_i64(json_get(root, "Version"), &version);
 	if (json_get(root, "Credentials"))
 		root = json_get(root, "Credentials");
 	else if (json_get(root, "roleCredentials"))
@@ -104,17 +110,8 @@ static void after_keys(struct credential *c, const char *failed, struct str outp
 		char small[32];
 		snprintf(small, sizeof small, "%c%s", name[0] | 32, name + 1);
 		values[i] = json_str(json_get(root, json_get(root, name) ? name : small), &a);
-		if (!root) { /* the text of the first XML element of that name */
-			char open[40], close[40];
-
-			snprintf(open, sizeof open, "<%s>", name);
-			snprintf(close, sizeof close, "</%s>", name);
-			const char *from = memmem(output.p, output.n, open, strlen(open));
-			from = from ? from + strlen(open) : NULL;
-			const char *to =
-				from ? memmem(from, (size_t)(output.p + output.n - from), close, strlen(close)) : NULL;
-			values[i] = to ? str_trim((struct str){ from, (size_t)(to - from) }) : STR("");
-		}
+		if (!root)
+			values[i] = credential_xml_text(output, name);
 	}
 	if (!values[AWS_SESSION].n)
 		values[AWS_SESSION] = json_str(json_get(root, "Token"), &a);
@@ -122,11 +119,49 @@ static void after_keys(struct credential *c, const char *failed, struct str outp
 		credential_failed(c, "no AWS credentials: the answer has no AccessKeyId and SecretAccessKey");
 		return;
 	}
-	int64_t ends_ms = 0;
 	if (!json_i64(json_get(root, "expiration"), &ends_ms))
 		(void)id_parse_time(arena_str(&a, values[AWS_END]).p, &ends_ms);
-	take_keys(c, values[AWS_ID], values[AWS_SECRET], values[AWS_SESSION],
-		  ends_ms ? credential_renewal_ms(ends_ms) : id_wall_ms() + USUAL_LIFE_MS);
+	if (of_command && !c->options.export_command && version != 1)
+		credential_failed(c, "no AWS credentials: the output of credential_process is not of Version 1");
+	else if (of_command && ends_ms && ends_ms <= id_wall_ms())
+		credential_failed(c, "no AWS credentials: those that the command printed ended at " STR_FMT,
+				  STR_ARG(values[AWS_END]));
+	else
+		take_keys(c, values[AWS_ID], values[AWS_SECRET], values[AWS_SESSION],
+			  ends_ms ? credential_renewal_ms(ends_ms) : id_wall_ms() + USUAL_LIFE_MS, ends_ms);
+}
+
+static void after_keys(struct credential *c, const char *failed, struct str output)
+{
+	read_keys(c, failed, output, false);
+}
+
+static void after_command(struct credential *c, const char *failed, struct str output)
+{
+	read_keys(c, failed, output, true);
+}
+
+/* [profile NAME] in the config file, with or without quotes, [NAME] in the other one; [default] in both */
+static bool is_section(struct str line, const char *prefix, const char *profile)
+{
+	struct str rest = str_tail(line, 1), name = str_trim(str_cut(&rest, ']'));
+	size_t n = strlen(prefix);
+	if (n && str_starts(name, str_from(prefix)) && name.n > n && char_in(name.p[n], " \t"))
+		name = str_trim(str_tail(name, n));
+	else if (n && !str_is(name, "default"))
+		return false;
+	if (name.n > 1 && char_in(name.p[0], "\"'") && name.p[name.n - 1] == name.p[0])
+		name = (struct str){ name.p + 1, name.n - 2 };
+	return str_is(name, profile);
+}
+
+/* A comment begins a line, or stands behind a blank. */
+static struct str without_comment(struct str line)
+{
+	for (size_t i = 0; i < line.n; i++)
+		if (char_in(line.p[i], "#;") && (!i || char_in(line.p[i - 1], " \t")))
+			line.n = i;
+	return str_trim(line);
 }
 
 const char *credential_aws_profile_value(struct arena *a, const struct variables *v, const char *key)
@@ -135,7 +170,7 @@ const char *credential_aws_profile_value(struct arena *a, const struct variables
 		const char *variable, *file, *prefix;
 	} files[] = {
 		{ "AWS_SHARED_CREDENTIALS_FILE", "credentials", "" },
-		{ "AWS_CONFIG_FILE", "config", "profile " },
+		{ "AWS_CONFIG_FILE", "config", "profile" },
 	};
 	const char *profile = variables_get(v, "AWS_PROFILE"), *home = variables_get(v, "HOME");
 
@@ -148,20 +183,23 @@ const char *credential_aws_profile_value(struct arena *a, const struct variables
 			path = arena_printf(a, "%s/.aws/%s", home ? home : "", files[i].file);
 		if (file_read(path, LARGEST_PROFILES, &text, &err) < 0)
 			continue;
-		const char *wanted = strcmp(profile, "default") != 0
-					     ? arena_printf(a, "[%s%s]", files[i].prefix, profile)
-					     : "[default]";
 		struct str rest = buf_str(&text);
 		bool in = false;
+		bool nested = false; /* below "s3 =" are settings of something else */
 		while (rest.p) {
-			struct str value = str_trim(str_cut(&rest, '\n'));
+			struct str line = str_cut(&rest, '\n'), value = without_comment(line);
 			if (value.n && value.p[0] == '[') {
-				in = str_is(value, wanted);
+				in = is_section(value, files[i].prefix, profile);
+				nested = false;
 				continue;
 			}
 			struct str name = str_trim(str_cut(&value, '='));
-			if (in && value.p && str_is(name, key))
-				return arena_str(a, str_trim(value)).p;
+			if (!value.p)
+				continue;
+			value = str_trim(value);
+			nested = !value.n || (nested && char_in(line.p[0], " \t"));
+			if (in && !nested && str_is(name, key))
+				return arena_str(a, value).p;
 		}
 	}
 	return NULL;
@@ -195,6 +233,12 @@ static void aws_missing(struct credential *c)
 				  "AWS_PROFILE, aws configure)");
 }
 
+/* NULL: the instance gave no token, and may answer without one. */
+static const char *instance_token(const struct credential *c, struct arena *a)
+{
+	return c->extra ? arena_printf(a, "X-aws-ec2-metadata-token: %s", c->extra) : NULL;
+}
+
 static void after_role(struct credential *c, const char *failed, struct str output)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -203,21 +247,21 @@ static void after_role(struct credential *c, const char *failed, struct str outp
 	if (failed)
 		aws_missing(c);
 	else
-		ask_instance(c, "GET", arena_printf(&a, ROLES_PATH STR_FMT, STR_ARG(role)),
-			     arena_printf(&a, "X-aws-ec2-metadata-token: %s", c->extra ? c->extra : ""), after_keys);
+		ask_instance(c, "GET", arena_printf(&a, ROLES_PATH STR_FMT, STR_ARG(role)), instance_token(c, &a),
+			     after_keys);
 }
 
 static void after_instance_token(struct credential *c, const char *failed, struct str output)
 {
 	AUTO_ARENA struct arena a = { 0 };
 
-	if (failed) {
+	/* Its answer does not reach a container behind one hop more, and some stand-ins do not have it. */
+	if (failed && env_is_on(credential_env(c, "AWS_EC2_METADATA_V1_DISABLED"))) {
 		aws_missing(c);
 		return;
 	}
-	credential_put(&c->extra, output);
-	ask_instance(c, "GET", ROLES_PATH, arena_printf(&a, "X-aws-ec2-metadata-token: %s", c->extra ? c->extra : ""),
-		     after_role);
+	credential_put(&c->extra, failed ? STR("") : output);
+	ask_instance(c, "GET", ROLES_PATH, instance_token(c, &a), after_role);
 }
 
 static bool ask_container(struct credential *c)
@@ -228,15 +272,19 @@ static bool ask_container(struct credential *c)
 	const char *relative = credential_env(c, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
 	const char *file = credential_env(c, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
 	const char *given = credential_env(c, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
-	/* Plain http only to the hosts that containers have: a token must not leave the machine in the clear. */
-	static const char hosts[] = "https://|http://127.|http://localhost|http://[::1]|http://169.254.170.2|"
-				    "http://169.254.170.23|http://[fd00:ec2::23]";
 	struct err err = { 0 };
+	struct url parts;
 
 	if (!full && !relative)
 		return false;
 	const char *url = relative ? arena_printf(&a, "http://169.254.170.2%s", relative) : full;
-	if (!str_starts_with_one_of(str_from(url), hosts)) {
+	if (url_parse(&a, url, &parts, &err) < 0) {
+		credential_failed(c, "AWS_CONTAINER_CREDENTIALS_FULL_URI: %s", err.text);
+		return true;
+	}
+	/* Plain http only to the hosts that containers have: a token must not leave the machine in the clear. */
+	if (strcmp(parts.scheme, "https") != 0 && !url_is_loopback(url) &&
+	    !str_is_one_of(str_from(parts.host), "169.254.170.2|169.254.170.23|[fd00:ec2::23]")) {
 		credential_failed(
 			c,
 			"AWS_CONTAINER_CREDENTIALS_FULL_URI may use http only for loopback and the container's host");
@@ -261,18 +309,12 @@ static const char *aws_address(struct credential *c, struct arena *a, const char
 }
 
 /* A token in a file, as Kubernetes gives it, for the keys of a role. False: there is none. */
-static bool ask_web_identity(struct credential *c, struct arena *a)
+static bool ask_web_identity(struct credential *c, struct arena *a, const char *file, const char *role,
+			     const char *name)
 {
-	const struct variables *v = &c->options.variables;
-	const char *file = credential_env(c, "AWS_WEB_IDENTITY_TOKEN_FILE"), *role = credential_env(c, "AWS_ROLE_ARN");
-	const char *name = credential_env(c, "AWS_ROLE_SESSION_NAME");
 	AUTO_BUF struct buf token = { 0 }, form = { 0 };
 	struct err err = { 0 };
 
-	if (!file || !role) {
-		file = credential_aws_profile_value(a, v, "web_identity_token_file");
-		role = credential_aws_profile_value(a, v, "role_arn");
-	}
 	if (!file || !role)
 		return false;
 	if (file_read(file, LARGEST_OUTPUT, &token, &err) < 0) {
@@ -351,11 +393,11 @@ static void aws_fetch(struct credential *c)
 		   *off = credential_env(c, "AWS_EC2_METADATA_DISABLED");
 
 	if (c->options.export_command) {
-		credential_run(c, c->options.export_command, chain_limit_ms(c), after_keys);
+		credential_run(c, c->options.export_command, chain_limit_ms(c), after_command);
 		return;
 	}
 	if (id && secret) {
-		take_keys(c, str_from(id), str_from(secret), session ? str_from(session) : STR(""), 0);
+		take_keys(c, str_from(id), str_from(secret), session ? str_from(session) : STR(""), 0, 0);
 		return;
 	}
 	id = credential_aws_profile_value(&a, v, "aws_access_key_id");
@@ -365,19 +407,25 @@ static void aws_fetch(struct credential *c)
 	bool needs_program = false;
 	for (size_t i = 0; i < COUNT_OF(program_keys); i++)
 		needs_program = needs_program || credential_aws_profile_value(&a, v, program_keys[i]);
-	if (ask_web_identity(c, &a) || ask_single_sign_on(c, &a))
+	if (ask_web_identity(c, &a, credential_aws_profile_value(&a, v, "web_identity_token_file"),
+			     credential_aws_profile_value(&a, v, "role_arn"),
+			     credential_aws_profile_value(&a, v, "role_session_name")) ||
+	    ask_single_sign_on(c, &a))
 		return;
 	if (needs_program && credential_runs_program(c, "aws")) {
-		credential_run(c, "aws configure export-credentials --format process", chain_limit_ms(c), after_keys);
+		credential_run(c, "aws configure export-credentials --format process", chain_limit_ms(c),
+			       after_command);
 	} else if (needs_program) {
 		credential_failed(c, "the AWS profile needs the program aws (aws sso login, roles): install it, or set "
 				     "awsCredentialExport");
 	} else if (id && secret) {
 		take_keys(c, str_from(id), str_from(secret), session ? str_from(session) : STR(""),
-			  id_wall_ms() + USUAL_LIFE_MS);
+			  id_wall_ms() + USUAL_LIFE_MS, 0);
 	} else if (process) {
-		credential_run(c, process, chain_limit_ms(c), after_keys);
-	} else if (ask_container(c)) {
+		credential_run(c, process, chain_limit_ms(c), after_command);
+	} else if (ask_web_identity(c, &a, credential_env(c, "AWS_WEB_IDENTITY_TOKEN_FILE"),
+				    credential_env(c, "AWS_ROLE_ARN"), credential_env(c, "AWS_ROLE_SESSION_NAME")) ||
+		   ask_container(c)) {
 		return;
 	} else if (off && !strcasecmp(off, "true")) {
 		aws_missing(c);

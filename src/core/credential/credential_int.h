@@ -22,16 +22,19 @@ struct credential_ops {
 typedef void credential_step_fn(struct credential *c, const char *failed, struct str output);
 
 struct credential {
+	enum credential_kind kind;
 	const struct credential_ops *ops;
 	struct credential_options options; /* texts in the arena */
 	struct arena arena;
 	struct credential_wait *waiting;
 	unsigned generation, refusals; /* refusals in a row */
 	bool fetching, valid;
+	bool kept;      /* the values from before this fetch were not refused: they count on if it fails */
 	bool refreshed; /* by this fetch already */
 	bool shows;     /* the output of the command that runs is for the user */
 	bool stopped;
 	int64_t renew_ms; /* wall clock: it is fetched again from then on; 0: never */
+	int64_t ends_ms;  /* the same: the values are good until then; 0: until they are refused */
 	int64_t skew_ms;  /* the server's clock minus ours */
 	struct kick kick;
 	struct err failure;
@@ -56,9 +59,11 @@ void credential_run(struct credential *c, const char *command, uint64_t limit_ms
 /* A small request; body may be NULL. A status other than 200 is a failure. */
 void credential_ask(struct credential *c, const char *method, const char *url, const char *const *headers,
 		    const char *body, uint64_t limit_ms, credential_step_fn *step);
-void credential_got(struct credential *c, int64_t renew_ms); /* the values are set */
-int64_t credential_renewal_ms(int64_t ends_ms);              /* when to renew what ends then */
+void credential_got(struct credential *c, int64_t renew_ms, int64_t ends_ms); /* the values are set */
+enum { LONGEST_LIFE_S = 10 * 365 * 24 * 3600 };                               /* servers and settings name any number */
+int64_t credential_renewal_ms(int64_t ends_ms);                               /* when to renew what ends then */
 void credential_failed(struct credential *c, const char *fmt, ...) printf_like(2, 3);
-void credential_put(char **slot, struct str value);                         /* wipes what was there */
+struct str credential_xml_text(struct str xml, const char *name); /* of the first element of that name; empty: none */
+void credential_put(char **slot, struct str value);               /* wipes what was there */
 bool credential_runs_program(const struct credential *c, const char *name); /* found in PATH */
 const char *credential_env(const struct credential *c, const char *name);   /* NULL: unset or empty */

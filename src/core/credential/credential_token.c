@@ -27,31 +27,37 @@ static void form_add(struct buf *form, const char *name, const char *value)
 	percent_encode(form, str_from(value), "");
 }
 
-/* {"access_token":"...","expires_in":N}: sets the token and ends the fetch. */
+/* {"access_token":"...","expires_in":N}, or the second of its end in expires_on: sets the token and ends the fetch. */
 static void after_token(struct credential *c, const char *failed, struct str output)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	const struct json *root = NULL;
-	int64_t seconds = USUAL_LIFE_MS / 1000;
+	int64_t seconds = USUAL_LIFE_MS / 1000, now_ms = id_wall_ms();
 
 	if (failed) {
-		credential_failed(c, "no token: %s", failed);
+		credential_failed(c, "no token: %s%s", failed,
+				  c->ops == &credential_google_ops
+					  ? " (`gcloud auth application-default login` renews a login)"
+				  : c->body.n ? " (AZURE_CLIENT_ID and AZURE_TENANT_ID name the application)"
+					      : "");
 		return;
 	}
 	(void)json_parse(&reader, output.p, output.n, &root, NULL);
 	struct str token =
 		json_str(json_get(root, json_get(root, "access_token") ? "access_token" : "accessToken"), &a);
-	const struct json *life = json_get(root, "expires_in");
-	struct str text = json_str(life, &a);
-	if (!json_i64(life, &seconds) && text.n)
-		(void)str_to_i64(text, &seconds);
+	const struct json *life = json_get(root, "expires_in"), *end = json_get(root, "expires_on");
+	struct str text = json_str(life ? life : end, &a);
+	bool known = json_i64(life ? life : end, &seconds) || (text.n && str_to_i64(text, &seconds));
+	if (known && !life)
+		seconds = MAX(seconds, (int64_t)0) - now_ms / 1000;
+	seconds = MAX((int64_t)0, MIN(seconds, (int64_t)LONGEST_LIFE_S));
 	if (!token.n) {
 		credential_failed(c, "the answer has no token");
 		return;
 	}
 	credential_put(&c->token, token);
-	credential_got(c, credential_renewal_ms(id_wall_ms() + seconds * 1000));
+	credential_got(c, credential_renewal_ms(now_ms + seconds * 1000), now_ms + seconds * 1000);
 }
 
 static void ask_for_token(struct credential *c, const char *uri, const struct buf *form)
@@ -112,7 +118,7 @@ static void after_gcloud(struct credential *c, const char *failed, struct str ou
 		return;
 	}
 	credential_put(&c->token, output);
-	credential_got(c, credential_renewal_ms(id_wall_ms() + USUAL_LIFE_MS));
+	credential_got(c, credential_renewal_ms(id_wall_ms() + USUAL_LIFE_MS), 0);
 }
 
 static void after_machine_token(struct credential *c, const char *failed, struct str output)
@@ -224,9 +230,11 @@ static void entra_fetch(struct credential *c)
 			base.n--;
 		ask_for_token(c, arena_printf(&a, STR_FMT "/%s/oauth2/v2.0/token", STR_ARG(base), tenant), &form);
 	} else if (identity) { /* of the machine, as Azure's services give it */
-		percent_encode(&form, STR("https://ai.azure.com"), "");
-		const char *uri = arena_printf(&a, "%s%sapi-version=2019-08-01&resource=%s", identity,
-					       strchr(identity, '?') ? "&" : "?", form.p);
+		form_add(&form, "api-version", "2019-08-01");
+		form_add(&form, "resource", "https://ai.azure.com");
+		if (client)
+			form_add(&form, "client_id", client);
+		const char *uri = arena_printf(&a, "%s%s%s", identity, strchr(identity, '?') ? "&" : "?", form.p);
 		const char *header = credential_env(c, "IDENTITY_HEADER");
 		header = arena_printf(&a, "X-IDENTITY-HEADER: %s", header ? header : "");
 		credential_ask(c, "GET", uri, (const char *const[]){ header, NULL }, NULL, ASK_LIMIT_MS, after_token);

@@ -29,7 +29,7 @@ struct sigv4_request {
 	const char *key_id, *secret;
 	const char *region, *service;
 	const char *time;       /* "20150830T123600Z"; also one of the headers, as x-amz-date */
-	struct sigv4_key *kept; /* of earlier requests, made anew when it does not fit; NULL: none */
+	struct sigv4_key *kept; /* of earlier requests, replaced when it does not fit; NULL: none */
 	bool raw_path;          /* the path is signed as it is (S3 and tests of encoded paths) */
 };
 

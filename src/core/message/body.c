@@ -50,6 +50,14 @@ void body_remind(struct body *b, struct str block)
 	b->size += block.n;
 }
 
+bool body_has_calls(const struct body *b)
+{
+	for (uint32_t i = 0; i < b->count; i++)
+		if (transcript_block(b->transcript, i).kind == SEGMENT_TOOL_USE)
+			return true;
+	return false;
+}
+
 void body_rewind(struct body *b)
 {
 	b->part = BODY_HEAD;

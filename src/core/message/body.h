@@ -37,5 +37,6 @@ void body_init(struct body *b, struct head *head, const struct transcript *t, ui
 void body_remind(struct body *b, struct str block);
 /* Leaves thinking of other origins out. Before the first read, and again before a further try. */
 void body_set_origin(struct body *b, uint16_t origin, bool known_only);
+bool body_has_calls(const struct body *b);
 size_t body_read(struct body *b, char *out, size_t room); /* 0 at the end */
 void body_rewind(struct body *b);

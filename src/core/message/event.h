@@ -31,6 +31,7 @@ enum event_kind {
 	EVENT_TOOL_PROGRESS,
 	EVENT_QUESTION_CLOSED,
 	EVENT_TERMINAL_SEQUENCE,
+	EVENT_FILES_FOUND,
 };
 
 /* The agent of an event. Members may be NULL. */
@@ -87,7 +88,7 @@ struct event {
 	const char *id;   /* of the call */
 	struct str text;
 	bool is_error;
-	uint64_t lines; /* EVENT_TOOL_PROGRESS: that it has printed */
+	uint64_t lines; /* EVENT_TOOL_PROGRESS: printed so far */
 
 	/* EVENT_MESSAGE */
 	bool from_model; /* a block of an answer; otherwise a tool result */
@@ -108,10 +109,10 @@ struct event {
 
 	/* EVENT_RETRY */
 	unsigned attempt;
-	unsigned most_attempts; /* attempts that fit into the deadline */
-	int64_t delay_ms;
-	int status;        /* HTTP; 0: none */
-	const char *error; /* "overloaded", ...; model: the fallback, NULL: the same model */
+	unsigned most_attempts;    /* attempts that fit into the deadline */
+	int64_t delay_ms, left_ms; /* until the next one; until none begins any more, 0: attempts are counted */
+	int status;                /* HTTP; 0: none */
+	const char *error;         /* "overloaded", ...; model: the fallback, NULL: the same model */
 };
 
 typedef void event_fn(void *data, const struct event *event);

@@ -168,10 +168,7 @@ void head_unref(struct head *h)
 
 const struct json *head_parse(struct json_reader *reader, struct arena *a, struct str bytes)
 {
-	struct str whole = { arena_printf(a, STR_FMT "]}", STR_ARG(bytes)), bytes.n + 2 };
-	const struct json *root;
-
-	return json_parse(reader, whole.p, whole.n, &root, NULL) < 0 ? NULL : root;
+	return json_read(reader, str_from(arena_printf(a, STR_FMT "]}", STR_ARG(bytes))));
 }
 
 void head_pool_release(struct head_pool *pool)
@@ -202,13 +199,21 @@ static int64_t *usage_field(const struct usage *u, size_t i)
 	return (int64_t *)((uintptr_t)u + fields[i].offset);
 }
 
+bool usage_count(const struct json *v, int64_t *ret_tokens)
+{
+	int64_t n;
+
+	if (!json_i64(v, &n) || n < 0 || n > MOST_TOKENS)
+		return false;
+	*ret_tokens = n;
+	return true;
+}
+
 void usage_merge(struct usage *u, const struct json *object)
 {
 	for (size_t i = 0; i < COUNT_OF(fields); i++) {
 		const struct json *from = fields[i].inside ? json_get(object, fields[i].inside) : object;
-		int64_t v;
-		if (json_i64(json_get(from, fields[i].name), &v) && v >= 0 && v <= MOST_TOKENS)
-			*usage_field(u, i) = v;
+		(void)usage_count(json_get(from, fields[i].name), usage_field(u, i));
 	}
 	double cost = json_double(json_get(object, "cost"));
 	if (cost > 0 && cost < MOST_COST_USD)

@@ -133,10 +133,12 @@ struct usage {
 	int64_t input, output, cache_read, cache_write; /* total input is input + cache_read + cache_write */
 	int64_t cache_write_5m, cache_write_1h;         /* parts of cache_write, if reported */
 	int64_t web_searches;
-	double cost_usd; /* by the server's own count (OpenRouter); 0: it says none */
+	double cost_usd; /* by the server's own count (OpenRouter, xAI); 0: it says none */
 	bool estimated;  /* not reported by the server: includes estimates from bytes */
 };
 
+/* False: v is not a number of tokens. Sums of those that are never overflow. */
+bool usage_count(const struct json *v, int64_t *ret_tokens);
 /* Overwrites each figure present in the object: message_start has the first, message_delta the final ones. */
 void usage_merge(struct usage *u, const struct json *object);
 void usage_add(struct usage *sum, const struct usage *u);

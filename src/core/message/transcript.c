@@ -103,11 +103,7 @@ void transcript_add(struct transcript *t, enum role role, struct segment *segmen
 		t->thought = join_thoughts(t->thought, segment);
 		return;
 	}
-	if (t->tail_count == t->tail_cap) {
-		t->tail_cap = t->tail_cap ? t->tail_cap * 2 : 8;
-		t->tail = xrealloc(t->tail, t->tail_cap * sizeof *t->tail);
-	}
-	t->tail[t->tail_count++] = (struct tail_block){ segment, role, TAKE(t->thought) };
+	*xpush(t->tail, t->tail_count, t->tail_cap) = (struct tail_block){ segment, role, TAKE(t->thought) };
 	t->bytes += sent_size(t, transcript_count(t) - 1);
 }
 

@@ -47,7 +47,8 @@ struct transcript {
 	struct packed_chunk **packed_chunks; /* the older part; references */
 	uint32_t packed_chunk_count;
 	struct tail_block *tail; /* the newer part: can still be truncated */
-	uint32_t tail_count, tail_cap;
+	uint32_t tail_count;
+	size_t tail_cap;
 	struct segment *thought; /* owned; waits for the block that follows it; NULL: none */
 	uint32_t forked_at;      /* number of blocks at the fork; 0: not a fork */
 	uint64_t bytes;          /* of all blocks in their wire form, including the brackets that open messages */

@@ -54,10 +54,18 @@ struct model_info model_find(const struct providers *at, const char *id);
 double model_cost_usd(const struct providers *at, const char *id, const struct usage *u); /* of one request */
 /* The default thinking of a model: "adaptive", a number of tokens, or NULL for none and for unknown models. */
 const char *model_thinking(const struct providers *at, const char *id);
+/* The version of a model of Anthropic by any of its names: 405 for claude-sonnet-4-5; 0: not known */
+unsigned model_version(const struct providers *at, const char *id);
+bool model_plans_alone(const char *id); /* works as well without a list of what is to be done */
 /* False: the settings of its provider, or the variable of its capabilities, leave this effort out. */
 bool model_takes_effort(const struct providers *at, const char *id, const char *effort);
 bool model_has_price(const struct providers *at, const char *id); /* false: the price is unknown and counts as 0 */
-const struct model_info *model_rows(size_t *ret_count);           /* the built-in ones */
+/* The provider whose API has a model of this name */
+static inline const char *model_home(const char *id)
+{
+	return !strncmp(id, "claude-", 7) ? "anthropic" : !strncmp(id, "gemini-", 7) ? "gemini" : "openai";
+}
+const struct model_info *model_rows(size_t *ret_count); /* the built-in ones */
 
 /* The catalog that was installed (catalog_file.c): facts of models in a file that its maker has signed. */
 enum { LARGEST_CATALOG = 8 << 20 };

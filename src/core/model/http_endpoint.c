@@ -3,6 +3,7 @@
 #include "core/model/http_endpoint.h"
 #include "core/credential/sigv4.h"
 #include "core/model/catalog.h"
+#include "lib/io/url.h"
 
 enum { MOST_LESSONS = 6 }; /* of one request */
 
@@ -46,11 +47,6 @@ static int add_extra_headers(struct http_endpoint *p, const char *lines, struct 
 		add_header(p, arena_str(&p->arena, line).p);
 	}
 	return 0;
-}
-
-bool url_is_loopback(const char *url)
-{
-	return strstr(url, "://127.") || strstr(url, "://localhost") || strstr(url, "://[::1]");
 }
 
 /* USER:PASSWORD@ is for the server only. */
@@ -250,110 +246,6 @@ static void on_line(struct credential_wait *wait, struct str line)
 		call->on_note(call, line);
 }
 
-/* 401, 400 of Gemini, and 403 of clouds with such a text: the credential has expired. */
-static bool is_expired(const struct model_call *call)
-{
-	static const char *const words[] = { "expired",          "security token", "UnrecognizedClient",
-					     "InvalidSignature", "ExpiredToken",   "SignatureDoesNotMatch" };
-
-	for (size_t i = 0; call->status == 403 && i < COUNT_OF(words); i++)
-		if (str_has(buf_str(&call->error_body), str_from(words[i])))
-			return true;
-	return call->status == 401 ||
-	       (call->status == 400 && str_has(buf_str(&call->error_body), STR("API_KEY_INVALID")));
-}
-
-/* The proxy that a request to this address passes; NULL: none */
-static const char *proxy_of(const char *url)
-{
-	static const char *const names[] = { "https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY" };
-	bool tls = str_starts(str_from(url), STR("https:"));
-
-	for (size_t i = tls ? 0 : 2; i < COUNT_OF(names); i++) {
-		const char *value = tls && i == 2 ? NULL : getenv(names[i]);
-		if (value && value[0])
-			return names[i];
-	}
-	return NULL;
-}
-
-/* Also headers of the user's own that carry a key */
-static void hide_secrets(const struct http_endpoint *p, char *said)
-{
-	static const char *const words[] = { "auth", "key", "token", "secret", "cookie" };
-
-	credential_hide(p->endpoint.credential, said);
-	for (size_t i = 0; i < p->header_count; i++)
-		for (size_t k = 0; k < COUNT_OF(words); k++) {
-			const char *hit = strcasestr(p->headers[i], words[k]), *colon = strchr(p->headers[i], ':');
-			if (hit && hit < colon)
-				credential_hide_header(p->headers[i], said);
-		}
-}
-
-/* The failure in its own words, and behind them what to look at. */
-static void explain_failure(struct model_call *call)
-{
-	const struct http_endpoint *p = CONTAINER_OF(call->endpoint, struct http_endpoint, endpoint);
-	const struct provider *provider = call->endpoint->provider;
-	const char *token = provider->env.auth_token, *proxy = proxy_of(p->base), *variable = provider->env.base_url;
-	struct failure *f = &call->failure;
-	size_t n;
-
-	hide_secrets(p, f->text);
-	if (f->kind == FAIL_STATUS && provider->wire->explain)
-		provider->wire->explain(call);
-	n = strlen(f->text);
-	char *end = f->text + n;
-	size_t room = sizeof f->text - n;
-	bool has_token = token && variables_get(&p->variables, token);
-	bool missing = f->kind == FAIL_STATUS && (f->status == 404 || f->status == 405);
-	bool v1 = str_ends(str_from(p->base), STR("/v1")),
-	     usual = provider->base && !provider->own && !strcmp(p->base, provider->base);
-	bool names_model = strstr(f->text, "odel") || strstr(f->text, "eployment");
-	/* Nothing answered, or nothing that speaks the API */
-	if (f->kind == FAIL_CONNECT || (f->kind == FAIL_GARBAGE && !call->answer.started) ||
-	    (f->kind == FAIL_CUT && !call->status) || (missing && !v1 && strstr(f->text, "a web page")))
-		snprintf(end, room, " (%s%s%s at %s; its address is that of %s%s)", provider->name,
-			 proxy ? " through the proxy of " : "", proxy ? proxy : "",
-			 p->base[0] ? p->shown : "its region", provider->own ? "providers." : "",
-			 provider->own ? provider->name
-			 : variable    ? variable
-				       : "the provider");
-	else if (f->kind == FAIL_TLS && strstr(f->text, "wrong version"))
-		snprintf(end, room, " (no TLS is spoken at %s: is it http://?)", p->shown);
-	else if (f->kind == FAIL_TLS)
-		snprintf(end, room, " (%s; SSL_CERT_FILE or NODE_EXTRA_CA_CERTS names the certificate of your company)",
-			 p->shown);
-	else if (f->kind == FAIL_STATUS && f->status == 407)
-		snprintf(end, room, " (the proxy of %s wants a login: http://USER:PASSWORD@HOST)",
-			 proxy ? proxy : "http_proxy");
-	else if (f->kind == FAIL_STATUS && f->status == 403 && is_expired(call) && (p->prefix || p->project))
-		snprintf(end, room, " (log in again, or let the setting %s do it)",
-			 p->project ? "gcpAuthRefresh" : "awsAuthRefresh");
-	else if (f->kind == FAIL_STATUS && f->status == 403 && p->project)
-		snprintf(end, room, " (its account needs the role Vertex AI User in the project %s)", p->project);
-	else if (f->kind == FAIL_STATUS && (f->status == 401 || f->bad_key) && p->has_key &&
-		 (has_token || provider->env.api_key))
-		snprintf(end, room, " (the key is that of %s)", has_token ? token : provider->env.api_key);
-	else if (f->kind == FAIL_STATUS && f->status > 300 && f->status < 400)
-		snprintf(end, room, " (it redirects to %s: %s must name the final address)",
-			 call->error_type[0] ? call->error_type : "another address",
-			 provider->own ? "baseUrl"
-			 : variable    ? variable
-				       : "its address");
-	else if (missing && provider->wire == &wire_messages && v1)
-		snprintf(end, room, " (%s ends with /v1, which is added: leave it out)", p->shown);
-	else if (missing && provider->wire == &wire_chat && !v1 && !usual && !names_model)
-		snprintf(end, room, " (%s: addresses of chat servers usually end with /v1)", p->shown);
-	else if (missing && provider->wire == &wire_rawpredict)
-		snprintf(end, room,
-			 " (has Model Garden enabled it for the project %s? CLOUD_ML_REGION names the region)",
-			 p->project);
-	else if (f->status == 404 && missing && (provider->wire == &wire_chat || provider->wire == &wire_messages))
-		snprintf(end, room, " (`cadre models list %s --ask` shows its models)", provider->name);
-}
-
 /* The first member of a head is its model (head_json.c). */
 static struct http_call *http_call_new(struct http_endpoint *p, struct model_call *call)
 {
@@ -385,7 +277,7 @@ static struct http_call *http_call_new(struct http_endpoint *p, struct model_cal
 		arena_printf(&c->arena, "%s%s%s%s", p->base, wire->path, p->query ? "?" : "", p->query ? p->query : "");
 	call->transfer = c;
 	call->answer.origin = ORIGIN_NONE;
-	call->explain = explain_failure;
+	call->explain = http_explain;
 	if (p->extra_body && p->extra_body->count) {
 		struct str extra = json_raw(p->extra_body);
 		c->extra = str_from(arena_printf(&c->arena, "," STR_FMT, (int)extra.n - 1, extra.p + 1));
@@ -411,7 +303,14 @@ static void on_head(struct http_req *r, int status)
 
 static void on_header(struct http_req *r, struct str name, struct str value)
 {
-	model_call_header(http_data(r), name, value);
+	struct model_call *call = http_data(r);
+
+	call->status = http_status(r); /* some headers count with a refusal only */
+	model_call_header(call, name, value);
+	if (http_status(r) == 200 && str_is_nocase(name, "content-type")) { /* names what came in place of a stream */
+		struct str type = str_trim(str_cut(&value, ';'));
+		snprintf(call->error_type, sizeof call->error_type, STR_FMT, STR_ARG(type));
+	}
 }
 
 static bool on_data(struct http_req *r, const char *p, size_t n)
@@ -454,11 +353,13 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 	c->transfer = NULL;
 	if (call->status == 200)
 		credential_accepted(credential);
+	if (refused)
+		failure_drop_echo(&call->error_body);
 	/* A signature with a wrong time is made again with that of the server. */
 	bool skewed = refused && c->refusals < 2 && call->status == 403 &&
 		      str_has(buf_str(&call->error_body), STR("ignature")) &&
 		      credential_note_time(credential, call->server_ms);
-	bool renewed = !skewed && refused && is_expired(call) && credential_refused(credential, c->generation);
+	bool renewed = !skewed && refused && http_is_expired(call) && credential_refused(credential, c->generation);
 	if ((skewed || renewed) && c->refusals++ < 2) {
 		buf_clear(&call->error_body);
 		call->status = 0;

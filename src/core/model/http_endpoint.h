@@ -53,7 +53,8 @@ struct model_quirks {
 	bool forgets;                /* it cannot read reasoning that it encrypted or signed before */
 	bool window_known;           /* the server said it, or the settings */
 	const char *no_tools;        /* where it is said that it cannot call tools; NULL: it can */
-	bool told_small, told_other; /* the user knows that its window is small, that another model answers */
+	bool told_small, told_other; /* the user knows that its window is small, that another model answers, */
+	bool told_betas;             /* which betas it does not get */
 	unsigned asks;               /* how often it was asked */
 };
 
@@ -127,6 +128,12 @@ struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *m
 /* Reports bad keys and URLs before the first request: no retry can fix them. */
 int http_endpoint_check(const struct provider *p, const struct endpoint_options *o, struct err *err);
 
+/* explain.c: rewords a failure. Whether one says that a credential has expired: 401, 400 of Gemini, and 403 of clouds with such a text. */
+void http_explain(struct model_call *call);
+bool http_is_expired(const struct model_call *call);
+/* Where the address comes from, or what would name another one */
+const char *http_address_source(const struct http_endpoint *p, struct arena *a);
+
 /* Asks for the window of a model, if its server can be asked and has not said it (window.c). */
 void window_ask_start(struct http_endpoint *p, const char *model, struct model_quirks *quirks);
 int64_t window_of(const struct json *entry);     /* that an entry of a server's list names; 0: none */
@@ -137,9 +144,9 @@ const char *bedrock_prefix(const struct endpoint_options *o,
 			   const char *region);                                 /* of inference profiles in a region */
 const char *bedrock_small_region(const struct variables *v, const char *model); /* NULL: it has none of its own */
 const char *vertex_model_name(const struct http_endpoint *p, const char *model, struct arena *a);
-/* VERTEX_REGION_CLAUDE_SONNET_4_5 is that of claude-sonnet-4-5 and its dated versions, CLOUD_ML_REGION of all others; NULL: unset */
+/* Of claude-sonnet-4-5 and its dated versions VERTEX_REGION_CLAUDE_4_5_SONNET, or VERTEX_REGION_CLAUDE_SONNET_4_5: the product has both
+ * forms, and 4_0 for the first models of 4. CLOUD_ML_REGION of all others; NULL: unset */
 const char *vertex_region(const struct variables *v, const char *model);
-bool url_is_loopback(const char *url);
 int64_t refused_limit(struct str said); /* the most output tokens that a refusal names; 0: none */
 #define HTTP_PROVIDER                                                                               \
 	.close = http_endpoint_close, .start = http_endpoint_start, .cancel = http_endpoint_cancel, \

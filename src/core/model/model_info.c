@@ -108,41 +108,93 @@ static const char *plain_name(const char *id, char *room, size_t size)
 	return room;
 }
 
-static void best_row(const struct model_info *list, size_t count, const char *provider, const char *id,
-		     const struct model_info **best)
+/* A row of this provider is better than one of the model's home, which describes it anywhere. */
+static const struct model_info *best_row(const struct model_info *list, size_t count, const char *provider,
+					 const char *id)
 {
+	const struct model_info *best = NULL;
+	bool best_is_own = false;
+
 	for (size_t i = 0; i < count; i++) {
 		const struct model_info *m = &list[i];
 		if (*m->id != *id) /* most: a turn asks three times */
 			continue;
-		size_t n = strlen(m->id), known = *best ? strlen((*best)->id) : 0;
-		if (strncmp(id, m->id, n) != 0 || (m->provider && (!provider || strcmp(provider, m->provider) != 0)))
+		size_t n = strlen(m->id), known = best ? strlen(best->id) : 0;
+		bool is_own = provider && m->provider && !strcmp(provider, m->provider);
+		if (strncmp(id, m->id, n) != 0 ||
+		    (m->provider && !is_own && strcmp(m->provider, model_home(m->id)) != 0))
 			continue;
-		/* A row of this provider is better than one of any. */
-		if (n < known || (n == known && *best && !((m->provider != NULL) > ((*best)->provider != NULL))))
+		if (n < known || (n == known && best && (best_is_own || !is_own)))
 			continue;
 		bool is_family = str_starts(str_from(m->id), STR("claude-")); /* other ids have dated versions only */
-		if (is_family || !id[n] || !strncmp(id + n, "-20", 3))
-			*best = m;
+		if (is_family || !id[n] || !strncmp(id + n, "-20", 3)) {
+			best = m;
+			best_is_own = is_own;
+		}
 	}
+	return best;
 }
 
+/* What the catalog leaves out is as it was built in. */
 static struct model_info find_row(const struct providers *at, const char *provider, const char *id)
 {
-	const struct model_info *built_in = NULL, *of_file = NULL;
 	char room[128];
 
 	id = plain_name(id, room, sizeof room);
-	best_row(rows, COUNT_OF(rows), provider, id, &built_in);
-	if (at)
-		best_row(at->file, at->file_count, provider, id, &of_file);
-	if (of_file && (!built_in || strlen(of_file->id) >= strlen(built_in->id)))
-		return *of_file;
-	if (!built_in)
-		return (struct model_info){ .id = "" };
-	struct model_info found = *built_in;
-	found.price_source = found.window_source = "built in";
-	return found;
+	const struct model_info *built_in = best_row(rows, COUNT_OF(rows), provider, id);
+	const struct model_info *of_file = at ? best_row(at->file, at->file_count, provider, id) : NULL;
+	struct model_info found = { .id = "" };
+	if (built_in) {
+		found = *built_in;
+		found.price_source = found.window_source = "built in";
+	}
+	if (!of_file || strlen(of_file->id) < strlen(found.id))
+		return found;
+	struct model_info newer = *of_file;
+	if (!newer.price_source) {
+		newer.price = found.price;
+		memcpy(newer.tiers, found.tiers, sizeof newer.tiers);
+		newer.price_source = found.price_source;
+	}
+	if (!newer.context) {
+		newer.context = found.context;
+		newer.window_source = found.window_source;
+	}
+	if (!newer.max_output)
+		newer.max_output = found.max_output;
+	return newer;
+}
+
+/* The known model that a name stands for: by `like` of the settings, or by modelOverrides where its right side was given. */
+static const char *known_name(const struct providers *at, const struct provider *provider, const char *name, char *room,
+			      size_t size)
+{
+	const struct json *overrides = at ? at->overrides : NULL, *found = provider_model(provider, name, "like");
+
+	for (struct json_member m = json_members(overrides); m.key && !found; m = json_member_next(overrides, m))
+		found = json_str_is(m.value, name) ? m.key : NULL;
+	if (!json_is(found, JSON_STRING))
+		return name;
+	snprintf(room, size, STR_FMT, (int)found->len, found->text);
+	return room;
+}
+
+unsigned model_version(const struct providers *at, const char *id)
+{
+	char rooms[2][160];
+	const char *name;
+	const struct provider *provider = provider_of(at, id, &name);
+	const char *known = known_name(at, provider, name, rooms[0], sizeof rooms[0]);
+	struct str digits = str_from(plain_name(known, rooms[1], sizeof rooms[1]));
+	uint64_t major = 0, minor = 0;
+
+	if (!str_starts(digits, STR("claude-")))
+		return 0;
+	while (digits.n && !char_in(*digits.p, "0123456789"))
+		digits = str_tail(digits, 1);
+	(void)str_to_u64(str_cut(&digits, '-'), &major);
+	(void)str_to_u64(str_cut(&digits, '-'), &minor);
+	return (unsigned)(major * 100 + (minor < 100 ? minor : 0)); /* else it is a date */
 }
 
 static void read_price(const struct json *price, struct model_price *ret)
@@ -170,19 +222,13 @@ struct model_info model_find(const struct providers *at, const char *id)
 	const char *name;
 	const struct provider *provider = provider_of(at, id, &name);
 	provider = provider ? provider : at ? at->usual : NULL;
-	const struct json *like = provider_model(provider, name, "like"),
-			  *price = provider_model(provider, name, "price");
+	const struct json *price = provider_model(provider, name, "price");
 	const struct json *tiers = json_get(price, "tiers");
-	struct model_info m;
 	char room[160];
 	int64_t number;
 
-	if (json_is(like, JSON_STRING)) {
-		snprintf(room, sizeof room, "%.*s", (int)like->len, like->text);
-		m = find_row(at, NULL, room);
-	} else {
-		m = find_row(at, provider ? provider->name : NULL, name);
-	}
+	const char *known = known_name(at, provider, name, room, sizeof room);
+	struct model_info m = find_row(at, provider && known == name ? provider->name : NULL, known);
 	if (!m.price_source && provider && provider->local)
 		m.price_source = "local";
 	if (m.price_source && provider && provider->is_regional && provider->is_regional(at, name)) {
@@ -320,7 +366,7 @@ const char *model_thinking(const struct providers *at, const char *id)
 
 	const struct provider *provider = provider_of(at, id, &id);
 	provider = provider ? provider : at ? at->usual : NULL;
-	const struct json *own = provider_model(provider, id, "thinking"), *like = provider_model(provider, id, "like");
+	const struct json *own = provider_model(provider, id, "thinking");
 	if (own) /* constants: a number of tokens has no other form here */
 		return json_str_is(own, "adaptive") ? "adaptive" : json_str_is(own, "budget") ? "16000" : NULL;
 	bool thinks, adapts = !providers_env_is_on(at, "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING");
@@ -329,15 +375,20 @@ const char *model_thinking(const struct providers *at, const char *id)
 		(void)stated_capability(at, id, "adaptive_thinking", &adaptive);
 		return adaptive && adapts ? "adaptive" : thinks || adaptive ? "16000" : NULL;
 	}
-	char room[128] = "";
-	if (json_is(like, JSON_STRING)) {
-		snprintf(room, sizeof room, "%.*s", (int)like->len, like->text);
-		id = room;
-	}
+	char room[160], plain[160];
+	id = plain_name(known_name(at, provider, id, room, sizeof room), plain, sizeof plain);
 	for (size_t i = 0; i < COUNT_OF(ways); i++)
 		if (str_starts(str_from(id), str_from(ways[i].prefix)))
 			return ways[i].thinking && !adapts ? "16000" : ways[i].thinking;
 	return NULL;
+}
+
+bool model_plans_alone(const char *id)
+{
+	static const char families[] =
+		"claude-opus-4-8|claude-opus-4-9|claude-opus-5|claude-sonnet-5|claude-fable|claude-mythos";
+
+	return str_starts_with_one_of(str_from(id), families);
 }
 
 bool model_has_price(const struct providers *at, const char *id)

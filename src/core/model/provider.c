@@ -77,7 +77,7 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 	else if (inner->kind)
 		*f = *inner;
 	else if (call->status == 200 && !call->is_stream)
-		failure_from_page(f, buf_str(&call->error_body));
+		failure_from_page(f, buf_str(&call->error_body), call->error_type);
 	else if (call->status == 200 && !transport && !call->answer.started)
 		failure_set(f, FAIL_GARBAGE, "the server's event stream has no answer of this API in it");
 	else if (transport && !answer_complete(&call->answer))
@@ -86,7 +86,7 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 		failure_set(f, FAIL_CUT, "the stream ended before the answer did");
 	if (retry_after_ms >= 0)
 		f->retry_after_ms = retry_after_ms;
-	f->retry = retry;
+	f->retry = retry ? retry : f->retry;
 	if (f->kind && f->kind != FAIL_CANCELLED && call->explain)
 		call->explain(call);
 	size_t n = strlen(f->text);
@@ -103,6 +103,12 @@ bool model_call_is_stream(struct model_call *call, struct str *bytes)
 	static const struct str beginnings[] = { STR("data:"), STR("event:"), STR("id:"), STR(":"),
 						 STR("\xEF\xBB\xBF") };
 
+	/* Gateways say the type before they know that there is an error. */
+	struct str text = str_trim(*bytes);
+	if (call->is_stream && call->may_be_stream && text.n) {
+		call->may_be_stream = false;
+		call->is_stream = !char_in(text.p[0], "{[<");
+	}
 	if (call->is_stream)
 		return true;
 	buf_append(&call->error_body, *bytes);
@@ -116,6 +122,7 @@ bool model_call_is_stream(struct model_call *call, struct str *bytes)
 		call->is_stream = call->is_stream || str_starts(all, beginnings[i]);
 		call->may_be_stream = call->may_be_stream || str_starts(beginnings[i], all);
 	}
+	call->may_be_stream = call->may_be_stream && !call->is_stream;
 	*bytes = all;
 	return call->is_stream;
 }
@@ -130,15 +137,23 @@ static bool is_limit_header(struct str name, const char *ending)
 	       str_is_nocase((struct str){ name.p + name.n - end, end }, ending);
 }
 
-/* "2026-11-15T20:21:00Z", or a date of HTTP; 0 if it is not a time. */
+/* "2026-11-15T20:21:00Z", a date of HTTP in one of its three forms, seconds or milliseconds since 1970; 0 if it is not a time. */
 static int64_t time_ms(const char *text)
 {
-	struct tm tm = { 0 };
+	static const char *const forms[] = { "%a, %d %b %Y %H:%M:%S", "%a, %d-%b-%y %H:%M:%S", "%a %b %d %H:%M:%S %Y" };
+	const int64_t least_s = 1000000000, least_ms = least_s * 1000;
 	int64_t ms = 0;
 
-	if (!id_parse_time(text, &ms) && strptime(text, "%a, %d %b %Y %H:%M:%S", &tm))
-		ms = (int64_t)timegm(&tm) * 1000;
-	return ms;
+	if (str_to_i64(str_from(text), &ms))
+		return ms >= least_ms ? ms : ms >= least_s ? ms * 1000 : 0;
+	if (id_parse_time(text, &ms))
+		return ms;
+	for (size_t i = 0; i < COUNT_OF(forms); i++) {
+		struct tm tm = { 0 };
+		if (strptime(text, forms[i], &tm))
+			return (int64_t)timegm(&tm) * 1000;
+	}
+	return 0;
 }
 
 /* From now; 0 if it is past, -1 if it is not a time. */
@@ -163,6 +178,9 @@ static void take_ratelimit(struct model_call *call, struct str name, struct str 
 		{ "x-ratelimit-reset-tokens", 2, true },
 	};
 
+	/* OpenRouter and gateways: one limit, and when it ends */
+	if (call->status == 429 && call->failure.retry_after_ms < 0 && str_is_nocase(name, "x-ratelimit-reset"))
+		call->failure.retry_after_ms = MAX(failure_duration_ms(text), ms_until(text));
 	for (size_t i = 0; i < COUNT_OF(headers); i++) {
 		if (!str_is_nocase(name, headers[i].name))
 			continue;

@@ -60,7 +60,7 @@ struct model_call {
 	struct failure failure;
 	char request_id[64];
 	char gateway_id[64]; /* apim-request-id of Azure, which its support wants as well */
-	char error_type[64]; /* x-amzn-errortype, or location; empty: none */
+	char error_type[64]; /* x-amzn-errortype, or location; with status 200 the content type; empty: none */
 	int64_t server_ms;   /* the time of its clock; 0: it did not say */
 	int64_t hold_ms;     /* time until the server's limits reset; 0: not exhausted */
 	/* the provider's own */

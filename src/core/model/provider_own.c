@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * provider_own.c - the providers of the setting `providers`: address, wire, credential, headers, models (docs/models.md). */
 #include "core/credential/sigv4.h"
+#include "core/model/catalog.h"
 #include "core/model/http_endpoint.h"
 #include "lib/base/base64.h"
 #include "lib/base/buf.h"
+#include "lib/io/url.h"
 
 /* A provider, and the variable that it answers in place of the environment */
 struct own_provider {
@@ -18,7 +20,8 @@ static int own_open(const struct provider *provider, const struct endpoint_optio
 /* What all of them have in common */
 static const struct provider own_provider = { HTTP_PROVIDER, .own_names = true, .gateway = true, .open = own_open };
 
-enum member_type { TEXT, NUMBER, SWITCH, LIST, MAP, ANY };
+enum member_type { TEXT, NUMBER, SWITCH, LIST, TEXTS /* an object of texts */, MAP, ANY };
+enum { LEAST_WINDOW = 512 };
 
 struct member {
 	const char *name;
@@ -26,11 +29,11 @@ struct member {
 };
 
 static const struct member members[] = {
-	{ "wire", TEXT },       { "baseUrl", TEXT },   { "query", MAP },          { "key", TEXT },
-	{ "keyEnv", TEXT },     { "keyHelper", TEXT }, { "keyHeader", TEXT },     { "headers", MAP },
+	{ "wire", TEXT },       { "baseUrl", TEXT },   { "query", TEXTS },        { "key", TEXT },
+	{ "keyEnv", TEXT },     { "keyHelper", TEXT }, { "keyHeader", TEXT },     { "headers", TEXTS },
 	{ "region", TEXT },     { "project", TEXT },   { "workspace", TEXT },     { "profile", TEXT },
 	{ "credential", TEXT }, { "stallMs", NUMBER }, { "maxRequests", NUMBER }, { "extraBody", MAP },
-	{ "quirks", LIST },     { "models", MAP },     { "aliases", MAP },        { "server", TEXT },
+	{ "quirks", LIST },     { "models", MAP },     { "aliases", TEXTS },      { "server", TEXT },
 	{ NULL, ANY },
 };
 static const struct member model_members[] = {
@@ -38,6 +41,15 @@ static const struct member model_members[] = {
 	{ "images", SWITCH }, { "thinking", TEXT },       { "responses", SWITCH }, { "quirks", LIST },
 	{ "effort", LIST },   { "reasoningField", TEXT }, { "pdf", SWITCH },       { "tools", SWITCH },
 	{ NULL, ANY },
+};
+/* Members that may not be any text */
+static const struct {
+	const char *name, *words;
+} choices[] = {
+	{ "credential", "none|key|aws|google|entra" },
+	{ "server", "ollama|llamacpp|vllm|lmstudio|openrouter|litellm" },
+	{ "thinking", "adaptive|budget|none" },
+	{ "reasoningField", "reasoning|reasoning_content" },
 };
 
 static const struct member price_members[] = {
@@ -49,10 +61,11 @@ static const struct member tier_members[] = {
 	{ "cacheRead", NUMBER }, { "cacheWrite", NUMBER }, { NULL, ANY },
 };
 
-/* Reports the first member that is unknown or of another type. */
+/* Reports the first member that is unknown, of another type or not one of its words. */
 static int check_members(const struct json *object, const struct member *known, const char *path, struct err *err)
 {
-	static const char *const types[] = { "a text", "a number", "true or false", "a list", "an object" };
+	static const char *const types[] = { "a text", "a number",           "true or false",
+					     "a list", "an object of texts", "an object" };
 
 	if (!json_is(object, JSON_OBJECT))
 		return err_set(err, ERR_USAGE, "%s is not an object", path);
@@ -60,7 +73,7 @@ static int check_members(const struct json *object, const struct member *known, 
 		const struct member *k = known;
 		while (k->name && !json_str_is(m.key, k->name))
 			k++;
-		struct str name = { m.key->text, m.key->len };
+		struct str name = { m.key->text, m.key->len }, text = { m.value->text, m.value->len };
 		if (!k->name)
 			return err_set(err, ERR_USAGE, "%s." STR_FMT " is not known; see docs/models.md", path,
 				       STR_ARG(name));
@@ -70,8 +83,17 @@ static int check_members(const struct json *object, const struct member *known, 
 			    : k->type == SWITCH ? t == JSON_TRUE || t == JSON_FALSE
 			    : k->type == LIST   ? t == JSON_ARRAY
 						: t == JSON_OBJECT;
+		for (struct json_member v = json_members(k->type == TEXTS ? m.value : NULL); v.key;
+		     v = json_member_next(m.value, v))
+			fits = fits && json_is(v.value, JSON_STRING);
 		if (!fits)
 			return err_set(err, ERR_USAGE, "%s.%s is not %s", path, k->name, types[k->type]);
+		for (size_t i = 0; i < COUNT_OF(choices); i++)
+			if (!strcmp(k->name, choices[i].name) && !str_is_one_of(text, choices[i].words))
+				return err_set(err, ERR_USAGE, "%s.%s is '" STR_FMT "' and must be one of %s", path,
+					       k->name, STR_ARG(text), choices[i].words);
+		if (!strcmp(k->name, "context") && json_double(m.value) < LEAST_WINDOW)
+			return err_set(err, ERR_USAGE, "%s.context is less than %d", path, LEAST_WINDOW);
 	}
 	return 0;
 }
@@ -109,7 +131,6 @@ static int read_quirks(const struct wire *wire, const struct json *list, const c
 static int read_provider(struct providers *p, struct str name, const struct json *value, struct provider **ret,
 			 struct err *err)
 {
-	static const char *const credentials[] = { "none", "key", "aws", "google", "entra", NULL };
 	struct arena *a = &p->arena;
 	const char *path = arena_printf(a, "providers." STR_FMT, STR_ARG(name));
 	const struct provider *built_in = provider_find(NULL, name);
@@ -129,10 +150,12 @@ static int read_provider(struct providers *p, struct str name, const struct json
 		if (check_members(m.value, model_members, at, err) < 0 ||
 		    check_price(json_get(m.value, "price"), a, arena_printf(a, "%s.price", at), err) < 0)
 			return -(int)err->kind;
-		const struct json *field = json_get(m.value, "reasoningField");
-		if (field && !json_str_is(field, "reasoning") && !json_str_is(field, "reasoning_content"))
-			return err_set(err, ERR_USAGE, "%s.reasoningField is neither reasoning nor reasoning_content",
-				       at);
+		const char *like = json_cstr(json_get(m.value, "like"), a);
+		if (like && !model_find(p, like).id[0])
+			return err_set(
+				err, ERR_USAGE,
+				"%s.like is '%s', which is not a known model: name a built-in one, or one of the catalog",
+				at, like);
 	}
 	*provider = own_provider;
 	provider->name = arena_str(a, name).p;
@@ -156,9 +179,17 @@ static int read_provider(struct providers *p, struct str name, const struct json
 				       (int)m.key->len, m.key->text, provider->wire->name);
 	if (provider->wire == &wire_invoke || provider->wire == &wire_rawpredict)
 		provider->model_name = provider->wire == &wire_invoke ? provider_bedrock.model_name : vertex_model_name;
-	provider->env.api_key = json_cstr(json_get(value, "keyEnv"), a);
+	/* A provider of the program with more facts keeps its variables. */
+	bool same = built_in && !json_get(value, "baseUrl") && !json_get(value, "key") && !json_get(value, "keyEnv") &&
+		    !json_get(value, "keyHelper") && !credential;
+	if (same)
+		provider->env = built_in->env;
+	else
+		provider->env.api_key = json_cstr(json_get(value, "keyEnv"), a);
 	provider->key_header = json_cstr(json_get(value, "keyHeader"), a);
-	if (!provider->key_header)
+	if (!provider->key_header && same)
+		provider->key_header = built_in->key_header;
+	else if (!provider->key_header)
 		provider->key_header = is_messages                      ? "x-api-key"
 				       : provider->wire == &wire_gemini ? "x-goog-api-key"
 									: NULL;
@@ -170,11 +201,11 @@ static int read_provider(struct providers *p, struct str name, const struct json
 	provider->may_cut = provider->server && !strcmp(provider->server, "ollama");
 	provider->local = provider->base && url_is_loopback(provider->base);
 	own->profile = json_cstr(json_get(value, "profile"), a);
-	size_t kind = 0;
-	while (credential && credentials[kind] && !json_str_is(credential, credentials[kind]))
-		kind++;
-	if (!credentials[kind])
-		return err_set(err, ERR_USAGE, "%s.credential is none of none, key, aws, google, entra", path);
+	for (struct json_member m = json_members(models); m.key; m = json_member_next(models, m))
+		if (read_quirks(provider->wire, json_get(m.value, "quirks"),
+				arena_printf(a, "%s.models." STR_FMT, path, (int)m.key->len, m.key->text), &bits,
+				err) < 0)
+			return -(int)err->kind;
 	*ret = provider;
 	return read_quirks(provider->wire, json_get(value, "quirks"), path, &bits, err);
 }
@@ -254,7 +285,8 @@ static int own_credential(const struct own_provider *own, const struct endpoint_
 					      .variables = { find_own_variable, all_own_variables, own },
 					      .region = region,
 					      .service = strstr(base, "bedrock-mantle") ? "bedrock-mantle"
-							 : strstr(base, "aws-external-anthropic")
+							 : strstr(base, "aws-external-anthropic") ||
+									 json_get(provider->own, "workspace")
 								 ? "aws-external-anthropic"
 								 : "bedrock",
 					      .export_command = o->aws_export,
@@ -269,9 +301,10 @@ static int own_credential(const struct own_provider *own, const struct endpoint_
 			return -(int)err->kind;
 		given = text.p;
 	}
-	if (!given && !helper && provider->env.api_key)
-		return err_set(err, ERR_USAGE, "no API key: set %s (keyEnv of providers.%s)", provider->env.api_key,
-			       provider->name);
+	bool key_variable = json_get(provider->own, "keyEnv");
+	if (!given && !helper && provider->env.api_key && (key_variable || (!provider->local && !o->base_url)))
+		return err_set(err, ERR_USAGE, "no API key: set %s (%sproviders.%s)", provider->env.api_key,
+			       key_variable ? "keyEnv of " : "for ", provider->name);
 	if (given && strpbrk(given, "\r\n"))
 		return err_set(err, ERR_USAGE, "the key of providers.%s has a line end in it", provider->name);
 	if (helper && (ttl = variables_get(&own->outer, "CLAUDE_CODE_API_KEY_HELPER_TTL_MS")))

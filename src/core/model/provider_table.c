@@ -21,13 +21,13 @@ static struct credential *given_credential(const struct provider *provider, cons
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *headers[] = { NULL, NULL };
-	const char *value = skip ? env(o, skip) : NULL, *key = o->auth_token ? o->auth_token : o->api_key;
+	const char *key = o->auth_token ? o->auth_token : o->api_key;
 
 	if (key && !o->auth_token && provider->key_header)
 		headers[0] = arena_printf(&a, "%s: %s", provider->key_header, key);
 	else if (key) /* a token is always a bearer token */
 		headers[0] = arena_printf(&a, "authorization: Bearer %s", key);
-	else if (!value || !strcmp(value, "0") || !strcasecmp(value, "false") || !strcasecmp(value, "no"))
+	else if (!skip || !env_is_on(env(o, skip)))
 		return NULL;
 	return credential_new(CREDENTIAL_HEADERS, &(struct credential_options){ .loop = o->loop, .headers = headers });
 }
@@ -69,6 +69,28 @@ static bool is_dated(const char *id, size_t *ret_at)
 	return true;
 }
 
+/* Models before 4.6 have a date at clouds, also those that have a name without one at Anthropic. */
+static const char *dated_name(const char *id)
+{
+	static const struct {
+		const char *name, *dated;
+	} names[] = {
+		{ "claude-opus-4", "claude-opus-4-20250514" },
+		{ "claude-opus-4-0", "claude-opus-4-20250514" },
+		{ "claude-opus-4-1", "claude-opus-4-1-20250805" },
+		{ "claude-opus-4-5", "claude-opus-4-5-20251101" },
+		{ "claude-sonnet-4", "claude-sonnet-4-20250514" },
+		{ "claude-sonnet-4-0", "claude-sonnet-4-20250514" },
+		{ "claude-sonnet-4-5", "claude-sonnet-4-5-20250929" },
+		{ "claude-haiku-4-5", "claude-haiku-4-5-20251001" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (!strcmp(id, names[i].name))
+			return names[i].dated;
+	return id;
+}
+
 /* Only one credential is sent: a gateway that has a token must not see the private key. */
 static int anthropic_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
 			  struct err *err)
@@ -89,13 +111,14 @@ static int anthropic_open(const struct provider *provider, const struct endpoint
 		(void)str_to_u64(str_from(ttl), &key.fetched.helper_ttl_ms);
 	if (o->task_budget)
 		options.betas = arena_printf(&a, TASK_BUDGETS "%s%s", o->betas ? "," : "", o->betas ? o->betas : "");
-	const char *base = o->base_url ? o->base_url : "https://api.anthropic.com";
+	const char *base = o->base_url ? o->base_url : provider->base;
 	return provider_open(provider, &options, (struct http_address){ .base = base }, key, ret, err);
 }
 
 const struct provider provider_anthropic = {
 	MESSAGES_PROVIDER,
 	.name = "anthropic",
+	.base = "https://api.anthropic.com",
 	.wire = &wire_messages,
 	.env.base_url = "ANTHROPIC_BASE_URL",
 	.env.api_key = "ANTHROPIC_API_KEY",
@@ -163,9 +186,11 @@ static const char *bedrock_name(const struct http_endpoint *p, const char *model
 
 	if (!str_starts(str_from(model), STR("claude-")))
 		return model;
-	const char *small = bedrock_small_region(&p->variables, model);
-	return arena_printf(a, "%s.anthropic.%s%s", small ? prefix_of(&p->variables, small) : p->prefix, model,
-			    is_dated(model, &at) ? "-v1:0" : "");
+	const char *small = bedrock_small_region(&p->variables, model), *id = dated_name(model);
+	return arena_printf(a, "%s.anthropic.%s%s", small ? prefix_of(&p->variables, small) : p->prefix, id,
+			    is_dated(id, &at)                ? "-v1:0"
+			    : !strcmp(id, "claude-opus-4-6") ? "-v1"
+							     : "");
 }
 
 static const char *mantle_name(const struct http_endpoint *p, const char *model, struct arena *a)
@@ -235,6 +260,7 @@ const struct provider provider_bedrock = {
 	.name = "bedrock",
 	.pin = "CLAUDE_CODE_USE_BEDROCK",
 	.env.base_url = "ANTHROPIC_BEDROCK_BASE_URL",
+	.env.place = "AWS_REGION",
 	.env.auth_token = "AWS_BEARER_TOKEN_BEDROCK",
 	.wire = &wire_invoke,
 	.is_regional = bedrock_is_regional,
@@ -249,6 +275,7 @@ static const struct provider provider_mantle = {
 	.wire = &wire_messages,
 	.pin = "CLAUDE_CODE_USE_MANTLE",
 	.env.base_url = "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
+	.env.place = "AWS_REGION",
 	.env.auth_token = "AWS_BEARER_TOKEN_BEDROCK",
 	.model_name = mantle_name,
 	.own_names = true,
@@ -261,6 +288,7 @@ static const struct provider provider_platform = {
 	.wire = &wire_messages,
 	.pin = "CLAUDE_CODE_USE_ANTHROPIC_AWS",
 	.env.base_url = "ANTHROPIC_AWS_BASE_URL",
+	.env.place = "AWS_REGION",
 	.env.api_key = "ANTHROPIC_AWS_API_KEY",
 	.searches_web = true,
 	.open = aws_open,
@@ -268,11 +296,12 @@ static const struct provider provider_platform = {
 
 const char *vertex_model_name(const struct http_endpoint *p, const char *model, struct arena *a)
 {
+	const char *id = dated_name(model);
 	size_t at;
 
-	if (!str_starts(str_from(model), STR("claude-")) || !is_dated(model, &at))
+	if (!str_starts(str_from(id), STR("claude-")) || !is_dated(id, &at))
 		return model;
-	return arena_printf(a, "%.*s@%s", (int)at, model, model + at + 1);
+	return arena_printf(a, "%.*s@%s", (int)at, id, id + at + 1);
 }
 
 static bool vertex_is_regional(const struct providers *at, const char *model)
@@ -313,6 +342,7 @@ static const struct provider provider_vertex = {
 	.name = "vertex",
 	.pin = "CLAUDE_CODE_USE_VERTEX",
 	.env.base_url = "ANTHROPIC_VERTEX_BASE_URL",
+	.env.place = "CLOUD_ML_REGION",
 	.wire = &wire_rawpredict,
 	.is_regional = vertex_is_regional,
 	.model_name = vertex_model_name,
@@ -375,6 +405,7 @@ static const struct provider provider_foundry = {
 	.wire = &wire_messages,
 	.pin = "CLAUDE_CODE_USE_FOUNDRY",
 	.env.base_url = "ANTHROPIC_FOUNDRY_BASE_URL",
+	.env.place = "ANTHROPIC_FOUNDRY_RESOURCE",
 	.env.api_key = "ANTHROPIC_FOUNDRY_API_KEY",
 	.env.auth_token = "ANTHROPIC_FOUNDRY_AUTH_TOKEN",
 	.own_names = true,
@@ -406,6 +437,8 @@ static int azure_open(const struct provider *provider, const struct endpoint_opt
 		return err_set(
 			err, ERR_USAGE,
 			"Azure needs the name of a resource: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL");
+	if (!o->base_url && !o->api_key && !o->auth_token)
+		return err_set(err, ERR_USAGE, "no API key: set AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN");
 	if (!o->base_url)
 		at.base_url = arena_printf(&a, "https://%s.openai.azure.com/openai/v1", resource);
 	if (version && !strchr(at.base_url, '?'))
@@ -421,7 +454,7 @@ static const struct provider provider_azure = {
 	HTTP_PROVIDER,
 	.name = "azure",
 	.env = { "AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN",
-		 .model = "AZURE_OPENAI_MODEL" },
+		 .model = "AZURE_OPENAI_MODEL", .place = "AZURE_OPENAI_RESOURCE_NAME" },
 	.wire = &wire_chat,
 	.key_header = "api-key",
 	.open = azure_open,

@@ -9,9 +9,7 @@ const char *providers_env(const struct providers *p, const char *name)
 
 bool providers_env_is_on(const struct providers *p, const char *name)
 {
-	const char *value = providers_env(p, name);
-
-	return value && !str_is_one_of_nocase(str_trim(str_from(value)), "0|false|no|off");
+	return env_is_on(providers_env(p, name));
 }
 
 const struct provider *provider_find(const struct providers *p, struct str name)

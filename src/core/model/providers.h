@@ -19,6 +19,7 @@ struct wire;
 struct provider_env {
 	const char *base_url, *api_key, *auth_token, *headers, *betas;
 	const char *model; /* the default model of a provider without aliases */
+	const char *place; /* the region or resource that its usual address is made of */
 };
 
 struct provider {

@@ -24,7 +24,8 @@ static unsigned chat_quirks_at(const char *base)
 		{ "://api.moonshot.", CHAT_ECHO },
 		{ "://api.z.ai", CHAT_ECHO | CHAT_KEEP_THINKING },
 		{ "://open.bigmodel.cn", CHAT_ECHO | CHAT_KEEP_THINKING },
-		{ "://dashscope", CHAT_ECHO },
+		{ "dashscope", CHAT_ECHO }, /* coding-intl.dashscope.aliyuncs.com, too */
+		{ "://api.kimi.com", CHAT_ECHO },
 		{ "://api.minimax", CHAT_ECHO },
 		{ "://api.mistral.ai", CHAT_SHORT_IDS | CHAT_ANSWER_BETWEEN | CHAT_SESSION_KEY | CHAT_ECHO_PARTS },
 		{ ".openai.azure.com", CHAT_COMPLETION_TOKENS | CHAT_SESSION_KEY },
@@ -61,6 +62,8 @@ static void chat_model_at(const struct http_endpoint *p, const char *model, stru
 		quirks->bits |= strcmp(server, echoing[i]) ? 0 : CHAT_ECHO_SAME;
 	if ((gateway && strstr(model, "claude")) || (router && strstr(model, "gemini")))
 		quirks->bits |= CHAT_MARKS;
+	if (gateway && !router && strstr(model, "claude"))
+		quirks->bits |= CHAT_EMPTY_TOOLS;
 }
 
 static unsigned responses_quirks_at(const char *base)
@@ -87,29 +90,51 @@ static const struct {
 	const char *word, *and; /* and: NULL if the first says enough */
 	unsigned quirk;
 } refusals[] = {
-	{ "reasoning_effort", "'none'", CHAT_EFFORT_NONE }, /* OpenAI from GPT-5.4 on, with tools */
-	{ "reasoning_content", NULL, CHAT_ECHO },           /* DeepSeek, Kimi */
-	{ "after role 'tool'", NULL, CHAT_ANSWER_BETWEEN }, /* Mistral */
-	{ "with a length of 9", NULL, CHAT_SHORT_IDS },     /* Mistral */
+	{ "reasoning_effort", "'none'", CHAT_EFFORT_NONE },    /* OpenAI from GPT-5.4 on, with tools */
+	{ "reasoning_content", NULL, CHAT_ECHO },              /* DeepSeek, Kimi */
+	{ "after role 'tool'", NULL, CHAT_ANSWER_BETWEEN },    /* Mistral */
+	{ "roles must alternate", NULL, CHAT_ANSWER_BETWEEN }, /* its templates in llama.cpp, vLLM, LM Studio */
+	{ "with a length of 9", NULL, CHAT_SHORT_IDS },        /* Mistral */
 	{ "max_tokens", "too large", CHAT_NO_LIMIT },
 	{ "max_tokens", "greater than", CHAT_NO_LIMIT },
 	{ "maximum context length", "in the completion", CHAT_NO_LIMIT },
+	{ "maximum context length", "for the completion", CHAT_NO_LIMIT }, /* SGLang */
+	{ "maximum context length", "output tokens and", CHAT_NO_LIMIT },  /* vLLM */
 	{ "max_completion_tokens", NULL, CHAT_COMPLETION_TOKENS },
 	{ "stream_options", NULL, CHAT_NO_STREAM_OPTIONS },
 	{ "parallel_tool_calls", NULL, CHAT_NO_PARALLEL_CALLS },
 	{ "reasoning_effort", NULL, CHAT_NO_EFFORT },
-	{ "image input is not supported", NULL, CHAT_NO_IMAGES }, /* llama.cpp */
-	{ "not a multimodal model", NULL, CHAT_NO_IMAGES },       /* vLLM */
+	{ "mage input", "not supported", CHAT_NO_IMAGES },  /* llama.cpp, xAI */
+	{ "not a multimodal model", NULL, CHAT_NO_IMAGES }, /* vLLM */
+	{ "At most 0 image", NULL, CHAT_NO_IMAGES },        /* the same */
 	{ "does not support image", NULL, CHAT_NO_IMAGES },
+	{ "does not support vision", NULL, CHAT_NO_IMAGES },
+	{ "not a vision model", NULL, CHAT_NO_IMAGES },
+	{ "not a VLM", NULL, CHAT_NO_IMAGES },                   /* SiliconFlow */
+	{ "messages.content.type", "['text']", CHAT_NO_IMAGES }, /* Z.ai, in two languages */
+	{ "does not support multimodal", NULL, CHAT_NO_IMAGES },
+	{ "image_url", "nvalid value", CHAT_NO_IMAGES },
 	{ "image_url is only supported by", NULL, CHAT_NO_IMAGES },
+	{ "image_url", "expected `text`", CHAT_NO_IMAGES }, /* DeepSeek */
+	{ "image_url", "not supported", CHAT_NO_IMAGES },
+	{ "mage content", "not supported", CHAT_NO_IMAGES },
+	{ "mage input", "not enabled", CHAT_NO_IMAGES },
+	{ "required for image input", NULL, CHAT_NO_IMAGES },    /* Ollama */
+	{ "that support image input", NULL, CHAT_NO_IMAGES },    /* OpenRouter */
+	{ "value must be a string", "content", CHAT_NO_IMAGES }, /* Groq */
+	{ "should be a valid string", "content", CHAT_NO_IMAGES },
+	{ "invalid type: sequence", "string", CHAT_NO_IMAGES }, /* servers in Rust */
 	{ "input_file", NULL, WIRE_NO_DOCUMENTS },
 	{ "max_output_tokens", "not supported", CHAT_NO_LIMIT },
 	{ "generate reasoning summaries", NULL, WIRE_NO_SUMMARY }, /* OpenAI, of an account that is not verified */
 	{ "reasoning.summary", NULL, WIRE_NO_SUMMARY },
-	{ "effort", "does not support 'xhigh'", WIRE_EFFORT_HIGH },
 	{ "reasoning.effort", NULL, CHAT_NO_EFFORT },
+	{ "reasoningEffort", NULL, CHAT_NO_EFFORT }, /* xAI */
+	{ "does not support thinking", NULL, CHAT_NO_EFFORT },
 	{ "ncrypted content is not supported", NULL, WIRE_NO_REASONING },
 	{ "'reasoning'", NULL, WIRE_NO_REASONING },
+	{ "'include'", NULL, WIRE_NO_REASONING },
+	{ "'reasoning.encrypted_content'", NULL, WIRE_NO_REASONING },
 	{ "thought_signature", NULL, GEMINI_SIGNED }, /* missing in a call */
 	{ "hinking level", NULL, CHAT_NO_EFFORT },
 	{ "hinking budget", NULL, CHAT_NO_EFFORT },
@@ -117,16 +142,22 @@ static const struct {
 	{ "thinking_config", NULL, WIRE_NO_REASONING },
 };
 
-/* "the valid range of max_tokens is [1, 8192]", "must be less
- * than or equal to `8192`", "supports at most 16384 completion tokens", "max_tokens: 128000 > 64000, which is the maximum" */
+/* "the valid range of max_tokens is [1, 8192]", "must be less than or equal to `8192`", "supports at most 16384 completion tokens",
+ * "max_tokens: 128000 > 64000, which is the maximum", "Expected a value <= 32768", "from 1 (inclusive) to 8193 (exclusive)" */
 int64_t refused_limit(struct str said)
 {
-	static const char *const marks[] = { "[1, ",       "less than or equal to",
-					     "at most",    "maximum allowed",
-					     "must be <=", " > " };
+	static const char
+		*const names[] = { "max_tokens",      "max_completion_tokens", "max_output_tokens",
+				   "maxOutputTokens", "maximum tokens",        "max tokens must" /* Cohere */ };
+	static const char *const marks[] = {
+		"[1, ",      "less than or equal to",       "at most", "maximum allowed", "<= ", "(inclusive) to ",
+		"limit of ", "greater than max_model_len=", " > ",     "cannot exceed "
+	};
+	bool meant = false;
 
-	if ((!str_has(said, STR("max_tokens")) && !str_has(said, STR("max_completion_tokens"))) ||
-	    str_has(said, STR("context limit")))
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		meant = meant || str_has(said, str_from(names[i]));
+	if (!meant || str_has(said, STR("context limit")) || str_has(said, STR("total number of tokens")))
 		return 0;
 	for (size_t i = 0; i < COUNT_OF(marks); i++) {
 		const char *p = memmem(said.p, said.n, marks[i], strlen(marks[i]));
@@ -139,7 +170,33 @@ int64_t refused_limit(struct str said)
 		for (; p < end && *p >= '0' && *p <= '9' && n < 100000000; p++)
 			n = n * 10 + (*p - '0');
 		if (n >= 256)
-			return n;
+			return n - str_starts((struct str){ p, (size_t)(end - p) }, STR(" (exclusive)"));
+	}
+	return 0;
+}
+
+/* "Unsupported value: 'xhigh'. Supported values are: 'none', 'low', 'medium', and 'high'": the next level below the one that was sent. 0:
+ * none is named. */
+static unsigned refused_effort(struct str said, struct str sent)
+{
+	static const struct {
+		const char *level;
+		unsigned quirk;
+	} lower[] = { { "xhigh", 0 },
+		      { "high", WIRE_EFFORT_HIGH },
+		      { "medium", WIRE_EFFORT_MEDIUM },
+		      { "low", WIRE_EFFORT_LOW } };
+	bool below = false;
+
+	if (!str_has(said, STR("effort")) && !str_has(said, STR("hinking level")))
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(lower); i++) {
+		struct str level = str_from(lower[i].level);
+		const char *p = said.p, *end = said.p + said.n;
+		for (; below && (p = memmem(p, (size_t)(end - p), level.p, level.n)); p++)
+			if (p > said.p && char_in(p[-1], "'\"`"))
+				return lower[i].quirk;
+		below = below || str_eq(sent, level);
 	}
 	return 0;
 }
@@ -148,15 +205,29 @@ int64_t refused_limit(struct str said)
  * to one model, not to the server. Concurrent requests may learn the same: each is sent again. */
 static bool chat_learn(struct http_call *c)
 {
+	enum { ANY_ECHO = CHAT_ECHO | CHAT_ECHO_PLAIN | CHAT_ECHO_SAME };
+	/* What is sent to known hosts or by the catalog only, and old versions or gateways of them refuse */
+	static const struct {
+		const char *word;
+		unsigned quirk;
+	} additions[] = { { "prompt_cache_key", CHAT_SESSION_KEY },
+			  { "thinking", CHAT_KEEP_THINKING },
+			  { "max_completion_tokens", CHAT_COMPLETION_TOKENS },
+			  { "reasoning_content", ANY_ECHO },
+			  { "'reasoning'", ANY_ECHO },
+			  { "\"reasoning\"", ANY_ECHO } };
+	/* Else a server wants reasoning back */
+	static const char *const unwanted[] = { "unsupported", "not supported", "not permitted", "lease remove" };
 	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
 	struct str said = buf_str(&c->call->error_body);
 	int64_t sent = wire_head(c->wire->form, c->call->body.head)->max_tokens;
 	int64_t limit = refused_limit(said);
 	bool missing = c->call->status == 404 || c->call->status == 405;
 
-	/* "This model is only supported in v1/responses", "use /v1/responses": as long as the server has it. */
-	if (c->wire == &wire_chat && (missing || c->call->status == 400) && str_has(said, STR("v1/responses")) &&
-	    !c->quirks->no_responses) {
+	/* "This model is only supported in v1/responses", "use /v1/responses", and Azure's words: as long as the server has it. */
+	bool not_chat =
+		str_has(said, STR("v1/responses")) || str_has(said, STR("chatCompletion operation does not work"));
+	if (c->wire == &wire_chat && (missing || c->call->status == 400) && not_chat && !c->quirks->no_responses) {
 		c->quirks->wire = &wire_responses;
 		c->quirks->bits |= CHAT_SESSION_KEY;
 		return true;
@@ -167,18 +238,12 @@ static bool chat_learn(struct http_call *c)
 		c->quirks->no_responses = true;
 		return true;
 	}
-	if (c->call->status != 400 && c->call->status != 422 && c->call->status != 500) /* the last: llama.cpp */
+	bool no_route = missing && str_has(said, STR("that support image input"));
+	if (c->call->status != 400 && c->call->status != 422 && c->call->status != 500 &&
+	    !no_route) /* 500: llama.cpp */
 		return false;
-	if (x->heeded.quirks & CHAT_SESSION_KEY && str_has(said, STR("prompt_cache_key"))) {
-		c->quirks->bits &= ~(unsigned)CHAT_SESSION_KEY;
-		return true;
-	}
-	if (x->heeded.quirks & CHAT_KEEP_THINKING && str_has(said, STR("thinking"))) {
-		c->quirks->bits &= ~(unsigned)CHAT_KEEP_THINKING;
-		return true;
-	}
-	if (str_has(said, STR("tool_use_failed"))) /* Groq: the model wrote a call that is none */
-		return true;
+	if (str_has(said, STR("tool_use_failed"))) /* words of the model: see chat_finish() */
+		return false;
 	/* The keys of the server have changed: it cannot read what it encrypted before. */
 	if (str_has(said, STR("invalid_encrypted_content")) && !c->quirks->forgets) {
 		c->quirks->forgets = true;
@@ -188,6 +253,21 @@ static bool chat_learn(struct http_call *c)
 		c->quirks->limit = limit;
 		return true;
 	}
+	unsigned lower = refused_effort(
+		said, wire_effort(c->wire->form, wire_head(c->wire->form, c->call->body.head), x->heeded.quirks));
+	if (lower && !(x->heeded.quirks & (CHAT_NO_EFFORT | CHAT_EFFORT_NONE))) {
+		c->quirks->bits |= lower;
+		return true;
+	}
+	bool is_unwanted = false;
+	for (size_t i = 0; i < COUNT_OF(unwanted); i++)
+		is_unwanted = is_unwanted || str_has(said, str_from(unwanted[i]));
+	for (size_t i = 0; i < COUNT_OF(additions); i++)
+		if (x->heeded.quirks & additions[i].quirk && str_has(said, str_from(additions[i].word)) &&
+		    (additions[i].quirk != ANY_ECHO || is_unwanted)) {
+			c->quirks->bits &= ~additions[i].quirk;
+			return true;
+		}
 	for (size_t i = 0; i < COUNT_OF(refusals); i++) {
 		bool meant = str_has(said, str_from(refusals[i].word)) &&
 			     (!refusals[i].and || str_has(said, str_from(refusals[i].and)));
@@ -208,6 +288,13 @@ static void explain_failure(struct model_call *call)
 		"tools param requires",    /* llama.cpp */
 		"tool use is not supported",
 		"does not support function calling",
+		"does not support Function Calling",
+		"unction calling is not enabled", /* Mistral, Gemma */
+		"ool calling is not supported",   /* DeepInfra, Perplexity */
+		"ool use has not been enabled",   /* Nvidia */
+		"JSON mode/function calling",     /* Together */
+		"`tools` is not supported",       /* Groq */
+		"`tool calling` is not supported",
 		"No endpoints found that support tool use",
 	};
 	const struct http_endpoint *s = CONTAINER_OF(call->endpoint, struct http_endpoint, endpoint);
@@ -252,6 +339,8 @@ static void chat_begin(struct http_call *c)
 	else if (strstr(c->server->base, "://api.x.ai"))
 		c->own_headers[0] = arena_printf(&c->arena, "x-grok-conv-id: %s", c->call->session_id);
 	unsigned bits = c->quirks->bits & ~(c->call->body.head->marks == MARKS_NONE ? (unsigned)CHAT_MARKS : 0);
+	if (bits & CHAT_EMPTY_TOOLS && !body_has_calls(&c->call->body))
+		bits &= ~(unsigned)CHAT_EMPTY_TOOLS;
 	/* Agents with one head share a prefix, and its cache. */
 	const char *key = arena_printf(&c->arena, "%.48s-%08x", c->call->session_id,
 				       wire_head(c->wire->form, c->call->body.head)->hash);
@@ -308,6 +397,12 @@ static void chat_finish(struct http_call *c, bool whole)
 
 	if (whole && c->call->status == 200 && !c->call->is_stream)
 		c->call->is_stream = wire_stream_whole(&x->stream, buf_str(&c->call->error_body));
+	/* Groq: the model wrote a call that is none */
+	if (whole && c->call->status == 400 && str_has(buf_str(&c->call->error_body), STR("tool_use_failed")) &&
+	    wire_stream_whole(&x->stream, buf_str(&c->call->error_body)) && x->stream.over) {
+		c->call->is_stream = true;
+		c->call->status = 200;
+	}
 	wire_stream_end(&x->stream);
 }
 
@@ -339,7 +434,10 @@ static const struct wire_quirk chat_quirk_names[] = {
 	{ "noReasoning", WIRE_NO_REASONING },
 	{ "noSummary", WIRE_NO_SUMMARY },
 	{ "effortHigh", WIRE_EFFORT_HIGH },
+	{ "effortMedium", WIRE_EFFORT_MEDIUM },
+	{ "effortLow", WIRE_EFFORT_LOW },
 	{ "marks", CHAT_MARKS },
+	{ "emptyTools", CHAT_EMPTY_TOOLS },
 	{ "signed", GEMINI_SIGNED },
 	{ "thinkingBudget", GEMINI_BUDGET },
 	{ NULL, 0 },

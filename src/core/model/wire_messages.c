@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * wire_messages.c - the wires of the Messages API: as it is, and as Bedrock (invoke: frames around the events) and Vertex (rawpredict) take it,
  * with another beginning of the body and the model in the address. */
+#include "core/model/catalog.h"
 #include "core/model/event_stream.h"
 #include <zlib.h>
 #include "core/credential/sigv4.h"
@@ -16,11 +17,19 @@ struct messages_call {
 };
 
 /* Members that a server or model may not take */
-enum { NO_EFFORT = 1 << 0, NO_THINKING = 1 << 1, NO_BETAS = 1 << 2 };
-
-static const struct wire_quirk messages_quirks[] = {
-	{ "noEffort", NO_EFFORT }, { "noThinking", NO_THINKING }, { "noBetas", NO_BETAS }, { NULL, 0 }
+enum {
+	NO_EFFORT = 1 << 0,
+	NO_THINKING = 1 << 1,
+	NO_BETAS = 1 << 2,
+	/* It thinks by default and wants its thinking back before each call: calls of another model have none. */
+	THINKING_OFF = 1 << 3
 };
+
+static const struct wire_quirk messages_quirks[] = { { "noEffort", NO_EFFORT },
+						     { "noThinking", NO_THINKING },
+						     { "noBetas", NO_BETAS },
+						     { "thinkingOff", THINKING_OFF },
+						     { NULL, 0 } };
 
 static size_t messages_read(struct http_call *c, char *out, size_t room)
 {
@@ -42,18 +51,68 @@ static void messages_rewind(struct http_call *c)
 	c->call->body.offset = m->skip;
 }
 
-static const char *betas_of(const struct http_call *c)
+/* Bedrock refuses a whole request for one beta that its model does not have. These pass, from a version of Claude on. */
+static bool bedrock_takes(struct str beta, unsigned version)
 {
-	return c->quirks->bits & NO_BETAS ? NULL : c->server->betas;
+	static const struct {
+		const char *beta;
+		unsigned since;
+	} rows[] = {
+		{ "compact-2026-01-12", 406 },
+		{ "computer-use-2025-01-24", 307 },
+		{ "computer-use-2025-11-24", 405 },
+		{ "context-1m-2025-08-07", 400 },
+		{ "context-management-2025-06-27", 405 },
+		{ "dev-full-thinking-2025-05-14", 400 },
+		{ "effort-2025-11-24", 405 },
+		{ "interleaved-thinking-2025-05-14", 400 },
+		{ "output-128k-2025-02-19", 307 },
+		{ "token-efficient-tools-2025-02-19", 307 },
+		{ "tool-examples-2025-10-29", 405 },
+		{ "tool-search-tool-2025-10-19", 405 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (str_is(beta, rows[i].beta))
+			return version >= rows[i].since;
+	return false;
+}
+
+/* As a comma list, NULL: none. The user sees once which ones Bedrock does not get. */
+static const char *betas_of(struct http_call *c)
+{
+	const struct endpoint *e = &c->server->endpoint;
+	struct str rest = str_from(c->server->betas);
+	const char *passed = NULL, *left_out = NULL;
+
+	if (!rest.p || c->quirks->bits & NO_BETAS)
+		return NULL;
+	if (c->wire != &wire_invoke)
+		return rest.p;
+	const char *id = arena_printf(&c->arena, "%s/%s", e->provider->name, c->model);
+	unsigned version = model_version(e->of ? &e->of->providers : NULL, id);
+	while (rest.p) {
+		struct str beta = str_trim(str_cut(&rest, ','));
+		const char **list = bedrock_takes(beta, version) ? &passed : &left_out;
+		*list = arena_printf(&c->arena, "%s%s" STR_FMT, *list ? *list : "", *list ? "," : "", STR_ARG(beta));
+	}
+	if (left_out && !c->quirks->told_betas && c->call->on_note)
+		c->call->on_note(c->call,
+				 str_from(arena_printf(&c->arena, "Bedrock does not take these betas for %s: %s",
+						       c->model, left_out)));
+	c->quirks->told_betas = true;
+	return passed;
 }
 
 /* Beta: the server reports thinking that it took out, and takes it out in place of refusing the request. */
 #define BINDING_BETA  "thinking-binding-controls"
 #define BINDING_WORDS ",\"block_binding\":{\"prefix_mismatch_behavior\":\"drop_block\"}}"
 
-static bool reports_thinking(const struct http_call *c)
+static bool reports_thinking(struct http_call *c)
 {
-	return betas_of(c) && strstr(betas_of(c), BINDING_BETA);
+	const char *betas = betas_of(c);
+
+	return betas && strstr(betas, BINDING_BETA);
 }
 
 /* The end of the object member that `p` begins with, or p. Its texts have no brackets. */
@@ -78,18 +137,18 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 	static const struct {
 		const char *key;
 		unsigned quirk;
-	} optional[] = { { ",\"output_config\":{", NO_EFFORT }, { ",\"thinking\":{", NO_THINKING } };
-	const struct http_call *c = &m->http;
+	} optional[] = { { ",\"output_config\":{", NO_EFFORT }, { ",\"thinking\":{", NO_THINKING | THINKING_OFF } };
+	struct http_call *c = &m->http;
 	struct str head = c->call->body.head->bytes;
 	const struct str stream = STR("\"stream\":true");
 	const char *limit = memmem(head.p, head.n, "\"max_tokens\":", 13);
 	const char *end = memmem(head.p, head.n, stream.p, stream.n);
-	const char *list = c->wire == &wire_invoke ? betas_of(c) : NULL;
-	struct str betas = list ? str_from(list) : (struct str){ 0 };
+	struct str betas = str_from(c->wire == &wire_invoke ? betas_of(c) : NULL);
 	AUTO_BUF struct buf out = { 0 };
 
-	bool as_it_is = !version && c->name == c->model && !c->quirks->limit &&
-			!(c->quirks->bits & (NO_EFFORT | NO_THINKING)) && !reports_thinking(c);
+	bool toolless = !str_has(head, STR(",\"tools\":[")) && body_has_calls(&c->call->body);
+	bool as_it_is = !version && c->name == c->model && !c->quirks->limit && !toolless &&
+			!(c->quirks->bits & (NO_EFFORT | NO_THINKING | THINKING_OFF)) && !reports_thinking(c);
 	if (as_it_is || !limit || !end)
 		return;
 	struct json_out w = json_out(&out);
@@ -101,7 +160,7 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 	if (betas.p) {
 		json_kopen(&w, "anthropic_beta", '[');
 		while (betas.p)
-			json_put_str(&w, str_trim(str_cut(&betas, ',')));
+			json_put_str(&w, str_cut(&betas, ','));
 		json_close(&w);
 	}
 	int64_t most = strtoll(limit + strlen("\"max_tokens\":"), NULL, 10);
@@ -111,11 +170,16 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 	end += stream.n;
 	for (size_t i = 0; i < COUNT_OF(optional); i++) {
 		const char *next = member_end(end, head.p + head.n, optional[i].key);
-		bool binds = next > end && optional[i].quirk == NO_THINKING && reports_thinking(c);
+		bool binds = next > end && optional[i].quirk & NO_THINKING && reports_thinking(c);
 		if (!(c->quirks->bits & optional[i].quirk))
 			buf_addf(&out, STR_FMT "%s", (int)(next - end) - binds, end, binds ? BINDING_WORDS : "");
 		end = next;
 	}
+	if (c->quirks->bits & THINKING_OFF)
+		buf_addstr(&out, ",\"thinking\":{\"type\":\"disabled\"}");
+	if (toolless) /* calls of the past are taken only where tools are defined */
+		buf_addstr(&out, ",\"tools\":[{\"name\":\"no_tools\",\"description\":\"There are no tools here.\","
+				 "\"input_schema\":{\"type\":\"object\"}}],\"tool_choice\":{\"type\":\"none\"}");
 	m->http.beginning = arena_str(&m->http.arena, buf_str(&out));
 	m->skip = (size_t)(end - head.p);
 }
@@ -161,11 +225,15 @@ static bool messages_learn(struct http_call *c)
 		{ "anthropic-beta", NULL, NO_BETAS },
 		{ "anthropic_beta", NULL, NO_BETAS },
 		{ "capability_rejected", "beta", NO_BETAS },
+		{ "thinking mode must be passed back", NULL, THINKING_OFF }, /* DeepSeek */
+		{ "thinking is enabled but", NULL, THINKING_OFF },           /* Kimi */
 		{ "output_config", NULL, NO_EFFORT },
 		{ "effort", NULL, NO_EFFORT },
 		{ "adaptive", NULL, NO_THINKING },
 		{ "thinking", "not support", NO_THINKING },
 		{ "thinking", "Extra inputs", NO_THINKING },
+		{ "thinking", "nsupported", NO_THINKING },
+		{ "thinking", "nknown", NO_THINKING },
 		{ "thinking", "capability_rejected", NO_THINKING },
 		{ "start with a thinking block", NULL, NO_THINKING }, /* of another model: it is not sent */
 		{ "budget_tokens", NULL, NO_THINKING },
@@ -173,7 +241,7 @@ static bool messages_learn(struct http_call *c)
 	struct str said = buf_str(&c->call->error_body), head = c->call->body.head->bytes;
 	const char *most = memmem(head.p, head.n, "\"max_tokens\":", 13);
 	int64_t limit = refused_limit(said), sent = most ? strtoll(most + 13, NULL, 10) : 0;
-	unsigned has = c->server->betas ? NO_BETAS : 0;
+	unsigned has = THINKING_OFF | (c->server->betas ? NO_BETAS : 0);
 
 	if (c->call->status != 400 && c->call->status != 422)
 		return false;
@@ -235,16 +303,22 @@ const struct wire wire_messages = {
 
 const char *vertex_region(const struct variables *v, const char *model)
 {
-	char variable[96] = "VERTEX_REGION_";
-	size_t n = strlen(variable), dash = strcspn(model, "@");
-	const char *region;
+	struct str name = { model, strcspn(model, "@") }, version = name;
+	char variables[3][96];
+	const char *region = NULL;
 
-	for (size_t i = 0; i < dash && n < sizeof variable - 1; i++)
-		variable[n++] = model[i] == '-' || model[i] == '.'   ? '_'
-				: model[i] >= 'a' && model[i] <= 'z' ? (char)(model[i] - 32)
-								     : model[i];
-	variable[n] = '\0';
-	region = variables_get(v, variable);
+	(void)str_cut(&version, '-');
+	struct str family = str_cut(&version, '-');
+	snprintf(variables[0], sizeof variables[0], "CLAUDE_" STR_FMT "_" STR_FMT, STR_ARG(version), STR_ARG(family));
+	snprintf(variables[1], sizeof variables[1], "CLAUDE_" STR_FMT "_0_" STR_FMT, STR_ARG(version), STR_ARG(family));
+	snprintf(variables[2], sizeof variables[2], STR_FMT, STR_ARG(name));
+	for (size_t i = 0; i < COUNT_OF(variables) && !region; i++) {
+		char variable[sizeof variables[0] + 16];
+		snprintf(variable, sizeof variable, "VERTEX_REGION_%s", variables[i]);
+		for (char *p = variable; *p; p++)
+			*p = char_in(*p, "-.") ? '_' : *p >= 'a' && *p <= 'z' ? (char)(*p - 32) : *p;
+		region = variables_get(v, variable);
+	}
 	return region ? region : variables_get(v, "CLOUD_ML_REGION");
 }
 
@@ -296,8 +370,10 @@ static void on_frame(void *data, const char *exception, struct str payload)
 		bytes = json_str(json_get(root, "bytes"), &a);
 	}
 	if (exception) {
-		struct str said = json_str(json_get(root, "message"), &a);
-		failure_from_event(&answer->failure, str_from(exception), said.n ? said : STR("the stream was ended"));
+		struct str said = root ? json_str(json_get(root, "message"), &a) : payload;
+		if (!answer->ended)
+			failure_from_event(&answer->failure, str_from(exception),
+					   said.n ? said : STR("the stream was ended"));
 		return;
 	}
 	if (!bytes.n)
@@ -311,10 +387,10 @@ static void on_frame(void *data, const char *exception, struct str payload)
 		return;
 	/* The last event has counts of Bedrock itself, for models that report no usage. */
 	const struct json *metrics = json_get(root, "amazon-bedrock-invocationMetrics");
-	(void)json_i64(json_get(metrics, "inputTokenCount"), &u->input);
-	(void)json_i64(json_get(metrics, "outputTokenCount"), &u->output);
-	(void)json_i64(json_get(metrics, "cacheReadInputTokenCount"), &u->cache_read);
-	(void)json_i64(json_get(metrics, "cacheWriteInputTokenCount"), &u->cache_write);
+	(void)usage_count(json_get(metrics, "inputTokenCount"), &u->input);
+	(void)usage_count(json_get(metrics, "outputTokenCount"), &u->output);
+	(void)usage_count(json_get(metrics, "cacheReadInputTokenCount"), &u->cache_read);
+	(void)usage_count(json_get(metrics, "cacheWriteInputTokenCount"), &u->cache_write);
 }
 
 static bool invoke_feed(struct http_call *c, const char *p, size_t n)
@@ -328,7 +404,8 @@ static bool invoke_feed(struct http_call *c, const char *p, size_t n)
 		buf_add(&call->error_body, p, n); /* its beginning says what it is */
 		return false;
 	}
-	if (event_stream_feed(&CONTAINER_OF(c, struct messages_call, http)->frames, p, n, &err) < 0)
+	if (event_stream_feed(&CONTAINER_OF(c, struct messages_call, http)->frames, p, n, &err) < 0 &&
+	    !call->answer.ended)
 		failure_set(&call->answer.failure, FAIL_CUT, "the answer is damaged: %s", err.text);
 	return !call->answer.failure.kind;
 }
@@ -435,6 +512,8 @@ int event_stream_feed(struct event_stream *s, const char *p, size_t n, struct er
 				kind = value;
 			else if (str_is(name, ":exception-type") || str_is(name, ":error-code"))
 				snprintf(exception, sizeof exception, STR_FMT, STR_ARG(value));
+			else if (str_is(name, ":error-message") && !payload.n)
+				payload = value;
 		}
 		if (bad)
 			return err_set(err, ERR_PARSE, "a frame has a damaged header");

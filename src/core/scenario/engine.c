@@ -211,7 +211,7 @@ static struct reply *list_models(struct engine *e, struct str id)
 		}
 	}
 	if (id.n)
-		return answer_error(e, 404, NULL, "there is no model " STR_FMT, STR_ARG(id));
+		return answer_error(e, 404, NULL, "no such model: " STR_FMT, STR_ARG(id));
 	json_putf(&w, "{data:[");
 	for (size_t i = 0; i < COUNT_OF(models); i++)
 		put_model(&w, models[i]);

@@ -16,8 +16,6 @@ struct parser {
 	struct rule *rule; /* NULL before the first one */
 	struct pace *pace; /* of the rule, or of the file before the first rule */
 	struct rule **next_rule;
-	struct condition **next_condition;
-	struct capture **next_capture;
 	struct block **next_block;
 };
 

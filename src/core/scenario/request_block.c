@@ -4,31 +4,6 @@
 
 enum { LIMIT_TOOL_NAME = 128 };
 
-/* The members of a block, found in one pass */
-struct view {
-	const struct json *type, *text, *id, *name, *input, *tool_use_id, *content, *is_error;
-	const struct json *thinking, *signature, *data, *source, *cache_control;
-};
-
-static const struct {
-	const char *name;
-	size_t offset;
-} members[] = {
-	{ "type", offsetof(struct view, type) },
-	{ "text", offsetof(struct view, text) },
-	{ "id", offsetof(struct view, id) },
-	{ "name", offsetof(struct view, name) },
-	{ "input", offsetof(struct view, input) },
-	{ "tool_use_id", offsetof(struct view, tool_use_id) },
-	{ "content", offsetof(struct view, content) },
-	{ "is_error", offsetof(struct view, is_error) },
-	{ "cache_control", offsetof(struct view, cache_control) },
-	{ "thinking", offsetof(struct view, thinking) },
-	{ "signature", offsetof(struct view, signature) },
-	{ "data", offsetof(struct view, data) },
-	{ "source", offsetof(struct view, source) },
-};
-
 bool is_tool_name(struct str name)
 {
 	return str_is_name(name, "_-") && name.n <= LIMIT_TOOL_NAME;
@@ -67,55 +42,60 @@ int check_mark(struct checker *c, const struct json *cache_control)
 	return 0;
 }
 
-static int check_text(struct checker *c, const struct view *v, struct message_facts *facts)
+static int check_text(struct checker *c, const struct json *block, struct message_facts *facts)
 {
-	if (!json_is(v->text, JSON_STRING))
+	const struct json *text = json_get(block, "text");
+
+	if (!json_is(text, JSON_STRING))
 		return check_fail(c, "text: a string is required");
-	if (!v->text->len && v->cache_control)
+	if (!text->len && json_get(block, "cache_control"))
 		return check_fail(c, "cache_control cannot be set for an empty text block");
-	if (!has_ink(v->text))
+	if (!has_ink(text))
 		return check_fail(c, "text: must hold something else than white space");
 	return 0;
 }
 
-static int check_source(struct checker *c, const struct view *v, struct message_facts *facts)
+static int check_source(struct checker *c, const struct json *block, struct message_facts *facts)
 {
-	if (!json_is(v->source, JSON_OBJECT) && !json_is(v->source, JSON_STRING))
+	const struct json *source = json_get(block, "source");
+
+	if (!json_is(source, JSON_OBJECT) && !json_is(source, JSON_STRING))
 		return check_fail(c, "source: required");
 	return 0;
 }
 
-static int check_thinking(struct checker *c, const struct view *v, struct message_facts *facts)
+static int check_thinking(struct checker *c, const struct json *block, struct message_facts *facts)
 {
+	const struct json *thinking = json_get(block, "thinking"), *given = json_get(block, "signature");
 	char signature[DIGEST_ID_MAX];
 
-	if (!json_is(v->thinking, JSON_STRING) || !json_is(v->signature, JSON_STRING))
+	if (!json_is(thinking, JSON_STRING) || !json_is(given, JSON_STRING))
 		return check_fail(c, "a thinking block has the strings thinking and signature");
-	if (!json_str_is(v->signature, signature_of(signature, c->request->model, json_str(v->thinking, &c->arena))))
+	if (!json_str_is(given, signature_of(signature, c->request->model, json_str(thinking, &c->arena))))
 		return check_fail(c, "the signature does not fit: a thinking block must come back unchanged");
 	facts->has_thinking = true;
 	return 0;
 }
 
-static int check_redacted(struct checker *c, const struct view *v, struct message_facts *facts)
+static int check_redacted(struct checker *c, const struct json *block, struct message_facts *facts)
 {
-	if (!redacted_is_ours(json_str(v->data, &c->arena)))
+	if (!redacted_is_ours(json_str(json_get(block, "data"), &c->arena)))
 		return check_fail(c, "data: a redacted_thinking block must come back unchanged");
 	facts->has_thinking = true;
 	return 0;
 }
 
-static int check_tool_use(struct checker *c, const struct view *v, struct message_facts *facts)
+static int check_tool_use(struct checker *c, const struct json *block, struct message_facts *facts)
 {
-	struct str id = json_str(v->id, &c->arena);
-	struct str name = json_str(v->name, &c->arena);
+	struct str id = json_str(json_get(block, "id"), &c->arena);
+	struct str name = json_str(json_get(block, "name"), &c->arena);
 	char bound[TOOL_MODEL_MAX];
 
 	if (!is_tool_name(id))
 		return check_fail(c, "id: must match ^[a-zA-Z0-9_-]{1,128}$");
 	if (!is_tool_name(name))
 		return check_fail(c, "name: must match ^[a-zA-Z0-9_-]{1,128}$");
-	if (!json_is(v->input, JSON_OBJECT))
+	if (!json_is(json_get(block, "input"), JSON_OBJECT))
 		return check_fail(c, "input: must be an object");
 	if (map_set(&c->ids, id, c))
 		return check_fail(c, "id: " STR_FMT " was used before; tool_use ids must be unique", STR_ARG(id));
@@ -130,12 +110,13 @@ static int check_tool_use(struct checker *c, const struct view *v, struct messag
 	return 0;
 }
 
-static int check_tool_result(struct checker *c, const struct view *v, struct message_facts *facts)
+static int check_tool_result(struct checker *c, const struct json *block, struct message_facts *facts)
 {
-	struct str id = json_str(v->tool_use_id, &c->arena);
+	const struct json *content = json_get(block, "content"), *is_error = json_get(block, "is_error");
+	struct str id = json_str(json_get(block, "tool_use_id"), &c->arena);
 	struct pending_call *call = NULL;
 	struct message_facts inner = { 0 };
-	bool empty = !v->content || (json_is(v->content, JSON_STRING) ? !v->content->len : !v->content->count);
+	bool empty = !content || (json_is(content, JSON_STRING) ? !content->len : !content->count);
 
 	/* Results are usually in the order of their calls. */
 	for (size_t i = 0; i < c->call_count && !call; i++) {
@@ -149,18 +130,18 @@ static int check_tool_result(struct checker *c, const struct view *v, struct mes
 		return check_fail(c, "tool_use_id: " STR_FMT " has two results", STR_ARG(id));
 	if (facts->has_other)
 		return check_fail(c, "tool_result blocks must come first in the message");
-	if (v->is_error && !json_is(v->is_error, JSON_TRUE) && !json_is(v->is_error, JSON_FALSE))
+	if (is_error && !json_is(is_error, JSON_TRUE) && !json_is(is_error, JSON_FALSE))
 		return check_fail(c, "is_error: must be true or false");
-	if (json_bool(v->is_error) && empty)
+	if (json_bool(is_error) && empty)
 		return check_fail(c, "content: must not be empty when is_error is true");
 	call->answered = true;
 	facts->answered++;
 	facts->has_result = true;
-	if (!v->content || json_is(v->content, JSON_STRING))
+	if (!content || json_is(content, JSON_STRING))
 		return 0;
-	if (!json_is(v->content, JSON_ARRAY))
+	if (!json_is(content, JSON_ARRAY))
 		return check_fail(c, "content: must be a string or a list of blocks");
-	for (const struct json *b = json_first(v->content); b; b = json_next(v->content, b)) {
+	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
 		int rc = check_block(c, b, HOME_RESULT, &inner);
 		if (rc < 0)
 			return rc;
@@ -168,9 +149,10 @@ static int check_tool_result(struct checker *c, const struct view *v, struct mes
 	return 0;
 }
 
-static int check_server_tool(struct checker *c, const struct view *v, struct message_facts *facts)
+static int check_server_tool(struct checker *c, const struct json *block, struct message_facts *facts)
 {
-	if (!json_is(v->id, JSON_STRING) || !json_is(v->name, JSON_STRING) || !json_is(v->input, JSON_OBJECT))
+	if (!json_is(json_get(block, "id"), JSON_STRING) || !json_is(json_get(block, "name"), JSON_STRING) ||
+	    !json_is(json_get(block, "input"), JSON_OBJECT))
 		return check_fail(c, "a server_tool_use block has id, name and input");
 	return 0;
 }
@@ -179,7 +161,7 @@ static const struct block_rule {
 	const char *type;
 	unsigned homes;
 	bool markable;
-	int (*check)(struct checker *c, const struct view *v, struct message_facts *facts);
+	int (*check)(struct checker *c, const struct json *block, struct message_facts *facts);
 } block_rules[] = {
 	{ "text", HOME_USER | HOME_ASSISTANT | HOME_RESULT | HOME_SYSTEM, true, check_text },
 	{ "tool_use", HOME_ASSISTANT, true, check_tool_use },
@@ -201,31 +183,23 @@ int check_block(struct checker *c, const struct json *block, enum block_home hom
 {
 	if (!json_is(block, JSON_OBJECT))
 		return check_fail(c, "a block must be an object");
-
-	struct view v = { 0 };
-	for (struct json_member m = json_members(block); m.key; m = json_member_next(block, m)) {
-		size_t i = 0;
-		while (i < COUNT_OF(members) && !str_is((struct str){ m.key->text, m.key->len }, members[i].name))
-			i++;
-		if (i < COUNT_OF(members))
-			*(const struct json **)((char *)&v + members[i].offset) = m.value;
-	}
+	const struct json *type = json_get(block, "type"), *mark = json_get(block, "cache_control");
 	const struct block_rule *rule = NULL;
 	for (size_t i = 0; i < COUNT_OF(block_rules) && !rule; i++)
-		if (json_str_is(v.type, block_rules[i].type))
+		if (json_str_is(type, block_rules[i].type))
 			rule = &block_rules[i];
 	if (!rule)
-		return check_fail(c, "type: unknown block type '" STR_FMT "'", STR_ARG(json_str(v.type, &c->arena)));
+		return check_fail(c, "type: unknown block type '" STR_FMT "'", STR_ARG(json_str(type, &c->arena)));
 	if (!(rule->homes & home))
 		return check_fail(c, "type: a %s block cannot stand here", rule->type);
-	if (v.cache_control && !rule->markable)
+	if (mark && !rule->markable)
 		return check_fail(c, "cache_control cannot be set for a %s block", rule->type);
-	int rc = rule->check ? rule->check(c, &v, facts) : 0;
+	int rc = rule->check ? rule->check(c, block, facts) : 0;
 	if (rc < 0)
 		return rc;
 	if (rule->check != check_tool_result)
 		facts->has_other = true;
 	if (rule->markable && home != HOME_RESULT)
 		c->last_markable = c->prefix_count;
-	return check_mark(c, v.cache_control);
+	return check_mark(c, mark);
 }

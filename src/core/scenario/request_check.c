@@ -148,6 +148,8 @@ static int check_tools(struct checker *c, const struct json *root)
 			return rc;
 	}
 	c->list = NULL;
+	if (json_first(tools) && json_str_is(type, "none")) /* those of the past need not be there then */
+		c->flags |= REQUEST_UNKNOWN_TOOLS;
 	if (!choice || json_str_is(type, "auto") || json_str_is(type, "any") || json_str_is(type, "none"))
 		return 0;
 	if (!json_str_is(type, "tool"))
@@ -220,7 +222,7 @@ static int check_message(struct checker *c, const struct json *message, enum blo
 	}
 	bool user = json_str_is(role, "user");
 	if (!user && !json_str_is(role, "assistant"))
-		return check_fail(c, "role: must be user or assistant, or system behind a user message");
+		return check_fail(c, "role: must be user or assistant, or system after a user message");
 	if (c->item == 0 && !user)
 		return check_fail(c, "role: the first message must be the user's");
 	if (c->item > 0 && user != (*before == HOME_ASSISTANT))

@@ -113,30 +113,23 @@ static int parse_cache(struct parser *p, const struct statement *s, struct err *
 	return take_number(p, "a number of tokens", &p->scenario->cache_min_tokens, err);
 }
 
-static int parse_allow(struct parser *p, const struct statement *s, struct err *err)
+/* The one word that may follow switches the value on. */
+static int parse_given(struct parser *p, const struct statement *s, struct err *err)
 {
-	if (!take_given(p, "unknown-tools"))
-		return parse_fail(p, err, "expected 'unknown-tools'");
-	p->scenario->unknown_tools = true;
-	return 0;
-}
-
-static int parse_require(struct parser *p, const struct statement *s, struct err *err)
-{
-	if (!take_given(p, "reasoning"))
-		return parse_fail(p, err, "expected 'reasoning'");
-	p->scenario->sealed = true;
+	if (!take_given(p, s->what))
+		return parse_fail(p, err, "expected '%s'", s->what);
+	*(bool *)((char *)p->scenario + s->offset) = true;
 	return 0;
 }
 
 static const struct statement settings[] = {
-	{ "allow", parse_allow, 0, 0, NULL, 0 },
+	{ "allow", parse_given, 0, offsetof(struct scenario, unknown_tools), "unknown-tools", OF_SCENARIO },
 	{ "cache", parse_cache, 0, 0, NULL, 0 },
 	{ "capacity", parse_value, VALUE_NUMBER, offsetof(struct scenario, capacity), "a number of requests in flight",
 	  OF_SCENARIO },
 	{ "rate", parse_value, VALUE_NUMBER, offsetof(struct scenario, rate_per_s), "a number of requests a second",
 	  OF_SCENARIO },
-	{ "require", parse_require, 0, 0, NULL, 0 },
+	{ "require", parse_given, 0, offsetof(struct scenario, sealed), "reasoning", OF_SCENARIO },
 	{ "retry-after", parse_value, VALUE_NUMBER, offsetof(struct scenario, retry_after_s), "a number of seconds",
 	  OF_SCENARIO },
 	{ "seed", parse_value, VALUE_NUMBER, offsetof(struct scenario, seed), "a number", OF_SCENARIO },
@@ -165,8 +158,6 @@ static int begin_rule(struct parser *p, struct err *err)
 	*p->next_rule = p->rule = rule;
 	p->next_rule = &rule->next;
 	p->pace = &rule->pace;
-	p->next_condition = &rule->conditions;
-	p->next_capture = &rule->captures;
 	p->next_block = &rule->blocks;
 	return 0;
 }
@@ -389,7 +380,7 @@ static int take_block(struct parser *p, struct str word, struct str *ret, struct
 	struct str scan = p->text;
 
 	if (!word.n)
-		return parse_fail(p, err, "expected a word behind <<");
+		return parse_fail(p, err, "expected a word after <<");
 	while (scan.p && !str_eq(str_trim(end), word))
 		end = str_cut(&scan, '\n');
 	if (!str_eq(str_trim(end), word))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * scenario_rule.c - the statements that stand inside a rule: conditions, blocks, stop reasons, pace and faults. */
 #include "core/scenario/parse_int.h"
+#include "lib/base/list.h"
 
 enum { LIMIT_HEADERS = 32, LIMIT_REPEAT = 100000, LIMIT_LINE_MB = 64 };
 
@@ -8,8 +9,7 @@ static int parse_condition(struct parser *p, const struct statement *s, struct e
 {
 	struct condition *c = arena_new(&p->scenario->arena, struct condition, .kind = (enum condition_kind)s->kind);
 
-	*p->next_condition = c;
-	p->next_condition = &c->next;
+	list_push_last(&p->rule->conditions, c);
 	if (c->kind == CONDITION_TURN)
 		return take_range(p, &c->range, err);
 	if (c->kind != CONDITION_CONTAINS)
@@ -45,8 +45,7 @@ static int parse_capture(struct parser *p, const struct statement *s, struct err
 		return parse_fail(p, err, "expected 'word', 'line' or 'until \"...\"'");
 	if (c->end == CAPTURE_UNTIL && (rc = take_string(p, &c->until, err)) < 0)
 		return rc;
-	*p->next_capture = c;
-	p->next_capture = &c->next;
+	list_push_last(&p->rule->captures, c);
 	return 0;
 }
 

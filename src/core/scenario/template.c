@@ -128,7 +128,7 @@ static int add_value(struct splitter *s, struct str inside, struct err *err)
 	uint64_t limit = 0;
 
 	if (rest.p && (!str_to_u64(rest, &limit) || !limit))
-		return parse_fail(s->p, err, "expected a number of bytes behind | in {{" STR_FMT "}}", STR_ARG(inside));
+		return parse_fail(s->p, err, "expected a number of bytes after | in {{" STR_FMT "}}", STR_ARG(inside));
 	piece->limit_bytes = limit;
 	int rc = resolve_name(s, name, piece, err);
 	if (rc < 0)

@@ -79,7 +79,6 @@ int file_history_load(const char *dir, struct file_history *ret_history, struct 
 {
 	struct loading l = { .h = ret_history };
 	AUTO_BUF struct buf text = { 0 };
-	const struct json *line;
 
 	*ret_history = (struct file_history){ 0 };
 	if (file_read(checkpoint_history_path(&ret_history->arena, dir), HISTORY_LIMIT, &text, err) < 0) {
@@ -87,9 +86,7 @@ int file_history_load(const char *dir, struct file_history *ret_history, struct 
 		return -(int)err->kind;
 	}
 	for (struct str rest = buf_str(&text); rest.n;) {
-		struct str bytes = str_cut(&rest, '\n');
-		if (json_parse(&l.reader, bytes.p, bytes.n, &line, NULL) < 0)
-			continue;
+		const struct json *line = json_read(&l.reader, str_cut(&rest, '\n'));
 		if (json_str_is(json_get(line, "type"), "mark"))
 			take_mark(&l, line);
 		else if (json_str_is(json_get(line, "type"), "change"))
@@ -195,5 +192,5 @@ int rewind_file_restore(const struct rewind_file *f, struct checkpoint *c, struc
 	if (!f->then.exists)
 		return file_below_remove("/", f->path, err);
 	int rc = file_at_find("/", f->path, 0777, &at, err);
-	return rc < 0 ? rc : file_at_replace(&at, buf_str(&f->then_bytes), &f->then.mode, err);
+	return rc < 0 ? rc : file_at_replace(&at, buf_str(&f->then_bytes), &f->then.mode, NULL, err);
 }

@@ -72,11 +72,11 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 	const char *end;
 	while (l->fd >= 0 && l->in.n && (end = memchr(l->in.p, '\n', l->in.n))) {
 		AUTO_JSON struct json_reader reader = { .limits = { .bytes = LONGEST_LINE, .depth = 64 } };
-		const struct json *root;
 		AUTO_BUF struct buf line = { 0 };
 		buf_add(&line, l->in.p, (size_t)(end - l->in.p));
 		buf_drop(&l->in, line.n + 1);
-		if (json_parse(&reader, line.p, line.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT)) {
+		const struct json *root = json_read(&reader, buf_str(&line));
+		if (!json_is(root, JSON_OBJECT)) {
 			link_lose(l);
 			return;
 		}

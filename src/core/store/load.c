@@ -17,8 +17,10 @@ struct reading {
 	size_t count, cap;
 	struct str session; /* whose file it is: a fork's begins with lines of its origin; empty: of an agent */
 	struct map by_uuid;
-	struct map queued;  /* id -> struct loaded_notice in the arena of the result */
+	struct map queued;  /* id -> struct notice in the arena of the result */
 	size_t team_at;     /* the number of the line that made the team */
+	struct str end;     /* how its last run ended, raw: of the newest line that says so ... */
+	size_t ended;       /* ... and how many lines were read by then; 0: there is none */
 	struct arena arena; /* holds the texts of the lines' members */
 	uint64_t bytes;     /* of whole lines, the last one with the end that it may still get */
 };
@@ -81,9 +83,9 @@ static bool is_prompt(const struct line *l)
 static bool index_line(struct reading *r, struct json_reader *reader, struct str text, struct line_span span,
 		       struct session_load *out, char **agent)
 {
-	const struct json *root;
+	const struct json *root = json_read(reader, text);
 
-	if (json_parse(reader, text.p, text.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT))
+	if (!json_is(root, JSON_OBJECT))
 		return false;
 	struct line *l = xpush(r->lines, r->count, r->cap);
 	*l = (struct line){ .span = span };
@@ -97,8 +99,8 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 	const struct json *session = json_get(root, "sessionId");
 	bool ours = !r->session.n || !session || str_eq((struct str){ session->text, session->len }, r->session);
 	if (json_str_is(type, "queue-operation") && json_is(id, JSON_STRING) && ours) {
-		struct loaded_notice *n =
-			arena_new(&out->arena, struct loaded_notice, .id = json_cstr(id, &out->arena),
+		struct notice *n =
+			arena_new(&out->arena, struct notice, .id = json_cstr(id, &out->arena),
 				  .text = arena_str(&out->arena, json_str(json_get(root, "content"), &out->arena)),
 				  .about = json_cstr(json_get(root, "about"), &out->arena),
 				  .mail = json_str_is(json_get(root, "kind"), "teammate"),
@@ -114,6 +116,10 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 		out->team = json_str_is(json_get(root, "operation"), "delete")
 				    ? (struct str){ 0 }
 				    : arena_str(&out->arena, json_raw(json_get(root, "team")));
+	if (l->type == LINE_END) {
+		r->end = arena_str(&r->arena, json_raw(json_get(root, "end")));
+		r->ended = r->count;
+	}
 	if (json_str_is(type, "mode"))
 		out->coordinator = json_str_is(json_get(root, "mode"), "coordinator");
 	if (json_str_is(type, "agent-setting") && json_get(root, "agentSetting"))
@@ -247,28 +253,8 @@ static int load_origin(const char *path, struct reading *r, const struct line *f
 	return 0;
 }
 
-static int find_end(struct reading *r, const struct line *leaf, struct session_load *out, struct err *err)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-	struct str text;
-
-	for (size_t i = leaf ? (size_t)(leaf - r->lines) + 1 : 0; i < r->count; i++) {
-		const struct line *l = &r->lines[i];
-		if (l->type != LINE_END)
-			continue;
-		if (text_of(r, l, &text, err) < 0)
-			return -(int)err->kind;
-		if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
-			continue;
-		out->end = arena_str(&out->arena, json_raw(json_get(root, "end")));
-		snprintf(out->last, sizeof out->last, STR_FMT, STR_ARG(l->uuid));
-	}
-	return 0;
-}
-
 /* The facts about the whole file, after its lines were replayed. */
-static int finish_load(struct reading *r, const struct line *leaf, bool cut, struct replay *replay, struct err *err)
+static void finish_load(const struct reading *r, const struct line *leaf, bool cut, struct replay *replay)
 {
 	struct session_load *out = replay->out;
 	size_t end = r->count;
@@ -284,15 +270,16 @@ static int finish_load(struct reading *r, const struct line *leaf, bool cut, str
 	out->team_later = end < r->count && out->team.n && r->team_at >= end;
 	out->waiting = arena_calloc(&out->arena, (r->queued.count + 1) * sizeof *out->waiting);
 	for (const struct map_entry *e = map_next(&r->queued, NULL); e; e = map_next(&r->queued, e)) {
-		const struct loaded_notice *n = e->value;
+		const struct notice *n = e->value;
 		if (!map_get(&out->delivered, str_from(n->id)))
 			out->waiting[out->waiting_count++] = *n;
 	}
-	if (find_end(r, leaf, out, err) < 0)
-		return -(int)err->kind;
+	if (r->ended <= (leaf ? (size_t)(leaf - r->lines) + 1 : 0))
+		return;
+	out->end = arena_str(&out->arena, r->end);
+	snprintf(out->last, sizeof out->last, STR_FMT, STR_ARG(r->lines[r->ended - 1].uuid));
 	if (out->end.n)
 		replay_reset_usage(replay);
-	return 0;
 }
 
 static int load_file(const char *path, struct str leaf_uuid, struct replay *replay, unsigned depth, struct err *err)
@@ -333,7 +320,9 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	}
 	if (leaf)
 		snprintf(replay->out->last, sizeof replay->out->last, STR_FMT, STR_ARG(leaf->uuid));
-	return depth > 0 ? 0 : finish_load(&r, leaf, leaf_uuid.n != 0, replay, err);
+	if (depth == 0)
+		finish_load(&r, leaf, leaf_uuid.n != 0, replay);
+	return 0;
 }
 
 static int replay_file(const char *path, struct str uuid, struct replay *replay, struct err *err)
@@ -354,7 +343,6 @@ static int repair_tail(const char *path, struct err *err)
 	for (size_t most = END_TAIL;; most *= 8) {
 		AUTO_BUF struct buf tail = { 0 };
 		AUTO_JSON struct json_reader reader = { 0 };
-		const struct json *root;
 		struct stat st;
 		uint64_t size;
 		if (file_read_tail(path, most, &tail, &size, NULL) < 0 || !tail.n || tail.p[tail.n - 1] == '\n')
@@ -364,7 +352,7 @@ static int repair_tail(const char *path, struct err *err)
 			continue; /* only the end of the line is here */
 		const char *line = feed ? feed + 1 : tail.p;
 		size_t n = (size_t)(tail.p + tail.n - line);
-		bool whole = json_parse(&reader, line, n, &root, NULL) == 0 && json_is(root, JSON_OBJECT);
+		bool whole = json_is(json_read(&reader, (struct str){ line, n }), JSON_OBJECT);
 		AUTO_CLOSE int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 		if (fd >= 0 && fstat(fd, &st) == 0 &&
 		    ((uint64_t)st.st_size != size || file_check_own(&st, path, NULL) < 0))
@@ -402,16 +390,12 @@ bool session_load_begun(const char *path)
 	return false;
 }
 
-/* What newest_line() and find_end() find, seen from the end. 1: an end; 0: none; -1: the line decides nothing. */
+/* What a load finds about the end, seen from the end of the file. 1: an end; 0: none; -1: the line decides nothing. */
 static int take_end(struct str line, struct buf *ret_end)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
+	const struct json *root = json_read(&reader, str_trim(line)), *type = json_get(root, "type");
 
-	line = str_trim(line);
-	if (!line.n || json_parse(&reader, line.p, line.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT))
-		return -1;
-	const struct json *type = json_get(root, "type");
 	if (json_str_is(type, "user") || json_str_is(type, "assistant") || json_str_is(type, "fork-origin"))
 		return 0;
 	if (!json_str_is(type, "agent-end"))
@@ -501,13 +485,13 @@ void session_load_stop(struct load_job *job)
 	(void)uv_cancel((uv_req_t *)&job->work); /* it may be running already; then the flag ends it */
 }
 
-void session_load_add_waiting(struct session_load *l, const struct loaded_notice *notice)
+void session_load_add_waiting(struct session_load *l, const struct notice *notice)
 {
-	struct loaded_notice *more = arena_calloc(&l->arena, (l->waiting_count + 1) * sizeof *more);
+	struct notice *more = arena_calloc(&l->arena, (l->waiting_count + 1) * sizeof *more);
 
 	if (l->waiting_count)
 		memcpy(more, l->waiting, l->waiting_count * sizeof *more);
-	struct loaded_notice *n = &more[l->waiting_count++];
+	struct notice *n = &more[l->waiting_count++];
 	*n = *notice;
 	n->id = arena_strdup(&l->arena, notice->id);
 	n->text = arena_str(&l->arena, notice->text);

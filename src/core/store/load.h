@@ -6,6 +6,7 @@
 #include "lib/base/map.h"
 #include "core/message/transcript.h"
 #include "core/message/message.h"
+#include "core/store/recorder.h"
 
 struct loop;
 
@@ -23,14 +24,6 @@ struct loaded_file {
 	bool summarized; /* before a compaction: what came with it is not in the conversation any more */
 };
 
-/* A queued text that was not delivered */
-struct loaded_notice {
-	const char *id;
-	struct str text;
-	const char *about; /* as in queue_line; NULL: nothing */
-	bool mail, quiet;
-};
-
 struct session_load {
 	struct arena arena;
 	struct transcript transcript;
@@ -44,14 +37,14 @@ struct session_load {
 	size_t file_count;
 	const char **tools; /* deferred tools that were loaded, in order; may repeat */
 	size_t tool_count;
-	bool interrupted;              /* the last turn has no final answer: it can be continued */
-	struct str team;               /* JSON of the team that the session leads; n == 0: none */
-	char *agent;                   /* type of the agent that the session runs as; NULL: not recorded */
-	bool coordinator;              /* its main agent coordinates workers */
-	struct map delivered;          /* ids of the notifications that are in it */
-	struct map later;              /* up to a uuid: ids of the calls behind that line ... */
-	bool team_later;               /* ... and the team was made there */
-	struct loaded_notice *waiting; /* the oldest first */
+	bool interrupted;       /* the last turn has no final answer: it can be continued */
+	struct str team;        /* JSON of the team that the session leads; n == 0: none */
+	char *agent;            /* type of the agent that the session runs as; NULL: not recorded */
+	bool coordinator;       /* its main agent coordinates workers */
+	struct map delivered;   /* ids of the notifications that are in it */
+	struct map later;       /* up to a uuid: ids of the calls behind that line ... */
+	bool team_later;        /* ... and the team was made there */
+	struct notice *waiting; /* not delivered yet, the oldest first */
 	size_t waiting_count;
 	struct usage usage; /* of the run without an end: the sum of the answers in this file ... */
 	unsigned tool_uses; /* ... and the calls in them */
@@ -81,5 +74,5 @@ bool session_load_begun(const char *path);
 /* 1 and what session_load() gives as end, from the last lines of the file alone; 0: there is none. */
 int session_load_end(const char *path, struct buf *ret_end, struct err *err);
 void session_load_release(struct session_load *l);
-/* One more text waits since the file was read; the texts of notice are copied. */
-void session_load_add_waiting(struct session_load *l, const struct loaded_notice *notice);
+/* One more waits since the file was read; its texts are copied. */
+void session_load_add_waiting(struct session_load *l, const struct notice *notice);

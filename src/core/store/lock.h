@@ -8,7 +8,7 @@
 #include "lib/base/map.h"
 
 struct lock_table {
-	struct map files; /* directory -> int *, the descriptor of its file */
+	struct map files; /* directory -> the descriptor of its file, + 1 */
 	struct map held;  /* directory/id -> anything: the kernel lock does not exclude its own process */
 };
 

@@ -171,14 +171,15 @@ int recorder_queue(struct recorder *r, const struct queue_line *line, struct err
 {
 	if (!r->journal)
 		return 0;
+	const struct notice *n = &line->notice;
 	struct json_out w = operation_begin(r, "queue-operation", "enqueue");
-	json_kcstr(&w, "id", line->id);
+	json_kcstr(&w, "id", n->id);
 	if (line->from)
 		json_putf(&w, "kind:'teammate', from:'%s', team:'%s'", line->from, line->team);
-	json_putf(&w, "about?:'%s'", line->about);
+	json_putf(&w, "about?:'%s'", n->about);
 	if (line->replaces)
 		json_putf(&w, "replaces:['%s']", line->replaces);
-	json_putf(&w, "quiet?:!!%d, content:'%.*s'}", line->quiet, STR_ARG(line->text));
+	json_putf(&w, "quiet?:!!%d, content:'%.*s'}", n->quiet, STR_ARG(n->text));
 	return journal_append(r->journal, w.buf, err);
 }
 

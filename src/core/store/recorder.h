@@ -76,16 +76,20 @@ struct fork_origin {
 int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err);
 /* What the session runs as: a line {"type": type, key: value}. Not part of the parent chain. */
 int recorder_setting(struct recorder *r, const char *type, const char *key, const char *value, struct err *err);
-/* A text that waits for the next request */
-struct queue_line {
-	const char *id;
-	const char *from, *team; /* of a message within a team; NULL: it is none */
-	const char *about;       /* a newer text about the same replaces it; NULL: none does */
-	const char *replaces;    /* id of the text that it replaces; NULL: none */
-	bool quiet;              /* no turn begins for it alone */
+/* A text that waits for the next request: something ended in the background, or another agent of a team speaks */
+struct notice {
+	const char *id;    /* recorded with the message that delivers it; NULL: nothing is */
+	const char *about; /* a newer one about the same replaces it; NULL: none does */
+	bool mail;         /* of another agent of the team */
+	bool quiet;        /* no turn begins for it alone: it goes with the next request */
 	struct str text;
 };
-/* Records a queued text; the user line with its id in notice_ids delivers it. Not part of the parent chain. */
+struct queue_line {
+	struct notice notice;
+	const char *from, *team; /* of mail; NULL: it is none */
+	const char *replaces;    /* id of the notice that it replaces; NULL: none */
+};
+/* Records a notice that is queued; the user line with its id in notice_ids delivers it. Not part of the parent chain. */
 int recorder_queue(struct recorder *r, const struct queue_line *line, struct err *err);
 /* Records that a team was made or deleted. fields: a JSON object. Not part of the parent chain. */
 int recorder_team(struct recorder *r, const char *operation, struct str fields, struct err *err);

@@ -160,9 +160,9 @@ void replay_reset_usage(struct replay *r)
 
 void replay_line(struct replay *r, const struct line *line, struct str text)
 {
-	const struct json *root;
+	const struct json *root = json_read(&r->reader, text);
 
-	if (json_parse(&r->reader, text.p, text.n, &root, NULL) < 0)
+	if (!root)
 		return;
 	char *cwd = json_cstr(json_get(root, "cwd"), &r->out->arena);
 	if (cwd)

@@ -8,6 +8,7 @@
 #include "lib/json/json_write.h"
 #include "lib/json/json.h"
 #include "lib/base/id.h"
+#include "lib/io/dir.h"
 
 enum { LONGEST_PROMPT = 200, MOST_NAMED = 5 };
 
@@ -46,7 +47,9 @@ static void take_prompt(struct scan *s, const struct json *root)
 	const struct json *content = json_get(json_get(root, "message"), "content");
 	const struct json *block = json_items(content);
 
-	while (block && !json_str_is(json_get(block, "type"), "text"))
+	while (block &&
+	       (!json_str_is(json_get(block, "type"), "text") || /* or what the user ran before, with its output */
+		str_starts(json_str(json_get(block, "text"), a), STR("<bash-input>"))))
 		block = json_next(content, block);
 	struct str text = str_trim(json_str(block ? json_get(block, "text") : content, a));
 	if (!text.n || json_bool(json_get(root, "isMeta")))
@@ -108,14 +111,14 @@ static int on_line(void *data, struct str line)
 	bool of_user = line_has(line, "\"type\":\"user\""), of_model = line_has(line, "\"type\":\"assistant\"");
 	bool titled = line_has(line, "\"custom-title\"") || line_has(line, "\"ai-title\"");
 	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
 
 	entry->messages += (of_user || of_model) && !line_has(line, "\"isMeta\":true");
 	entry->answers += of_model && !line_has(line, "\"isApiErrorMessage\":true");
 	bool searched = s->text && (of_user || of_model) && !entry->matches;
 	if (!searched && !titled && (!of_user || entry->prompt[0]))
 		return 0;
-	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0)
+	const struct json *root = json_read(&reader, line);
+	if (!root)
 		return 0; /* torn */
 	if (searched)
 		entry->matches = line_contains(root, s->text);
@@ -178,6 +181,20 @@ static int newest_first(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
+/* Each has a file that says what it is; none of them is opened. */
+static unsigned count_agents(const struct session_list *l, const struct session_entry *e)
+{
+	AUTO_BUF struct buf path = { 0 };
+	unsigned count = 0;
+
+	buf_addf(&path, "%s/%s/subagents", l->project_dir, e->id);
+	AUTO_DIR DIR *d = opendir(path.p);
+	for (struct dirent *f; (f = dir_next(d));)
+		count += str_starts(str_from(f->d_name), STR("agent-")) &&
+			 str_ends(str_from(f->d_name), STR(".meta.json"));
+	return count;
+}
+
 void session_list_read(const char *project_dir, const char *text, struct session_list *ret)
 {
 	DIR *d = opendir(project_dir);
@@ -201,6 +218,7 @@ void session_list_read(const char *project_dir, const char *text, struct session
 		e->title = e->prompt = "";
 		e->matches = !text;
 		(void)session_each_line(e->path, on_line, &scan, NULL); /* gone meanwhile: it has no lines */
+		e->agents = count_agents(ret, e);
 		if (text && strcasestr(e->title, text))
 			e->matches = true;
 		e->cwd = e->cwd ? e->cwd : "";
@@ -259,7 +277,9 @@ int session_list_find(const struct session_list *l, const char *name, const stru
 		count++;
 	}
 	if (!count)
-		return err_set(err, ERR_NOT_FOUND, "no session of this project has the id or title '%.60s'", name);
+		return err_set(err, ERR_NOT_FOUND,
+			       "no session of this project has the id or title '%.60s'; `cadre sessions` lists them",
+			       name);
 	if (count > 1)
 		return refuse_several(l, name, count, err);
 	*ret = found;

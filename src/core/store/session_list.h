@@ -13,6 +13,7 @@ struct session_entry {
 	uint64_t bytes;
 	unsigned messages; /* lines of user and model */
 	unsigned answers;  /* lines of the model, without API errors */
+	unsigned agents;   /* that it has started */
 	bool matches;      /* it contains the searched text, or there is none */
 };
 

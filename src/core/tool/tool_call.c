@@ -46,6 +46,12 @@ static char *find_complaint(struct tool_call *call, struct str input_json)
 		return arena_printf(&call->arena, "InputValidationError: %s was called with input that is not JSON: %s",
 				    call->name, err.text);
 	}
+	const struct json *unread = json_get(call->input, "INVALID_JSON"); /* core/wire keeps it so */
+	if (unread)
+		return arena_printf(
+			&call->arena,
+			"InputValidationError: %s was called with input that is not a JSON object: " STR_FMT,
+			call->name, STR_ARG(json_raw(unread)));
 	AUTO_BUF struct buf newer = { 0 };
 	if (call->tool->rewrite && call->tool->rewrite(call->input, &call->arena, &newer)) {
 		struct str kept = arena_str(&call->arena, buf_str(&newer));

@@ -3,7 +3,7 @@
  * build makes the table from NAME.json below src/tools and other_tools.json (scripts/tools.py). Tools of MCP servers are not in
  * it. */
 #pragma once
-#include "lib/base/str.h"
+#include "lib/base/buf.h"
 
 /* The word in "flags" of NAME.json is the name in small letters, without TOOL_. */
 enum tool_flags {
@@ -22,32 +22,36 @@ enum tool_flags {
 	TOOL_AFTER_ANSWER = 1 << 5, /* starts when the answer that makes it is complete */
 	TOOL_RESUMES = 1 << 6,      /* a call without a result starts again after a crash: it finds what it began */
 	TOOL_OWN_LIMIT = 1 << 7,    /* bounds its results itself */
-	TOOL_NO_ASK = 1 << 8,       /* needs no permission of its own: what it leads to is checked by itself */
-	TOOL_IS_QUESTION = 1 << 9,  /* asks the user itself: no question comes before it */
-	TOOL_ENDS_PLAN = 1 << 10,   /* the answer that allows it chooses the mode that follows */
+	TOOL_CONFINED = 1 << 8,     /* its commands run in the sandbox */
+	TOOL_NO_ASK = 1 << 9,       /* needs no permission of its own: what it leads to is checked by itself */
+	TOOL_IS_QUESTION = 1 << 10, /* asks the user itself: no question comes before it */
+	TOOL_ENDS_PLAN = 1 << 11,   /* the answer that allows it chooses the mode that follows */
 
 	/* Where it is offered */
-	TOOL_NEEDS_USER = 1 << 11,    /* only where a user answers */
-	TOOL_NEEDS_SERVERS = 1 << 12, /* only where an MCP server has resources */
-	TOOL_NEEDS_SEARCH = 1 << 13,  /* only where the model's server searches the web */
-	TOOL_TODOS = 1 << 14,         /* an agent's own list of work: only where there is no task list */
-	TOOL_TASK_LIST = 1 << 15,     /* the task list: only to models that do not plan without one */
-	TOOL_MAY_WAIT = 1 << 16, /* where there are many tools, requests carry it only after the model asked for it */
-	TOOL_FINDS_TOOLS = 1 << 17, /* finds those: only where some wait (core/tool/deferral.h) */
-	TOOL_MAIN_ONLY = 1 << 18,   /* belongs to the conversation with the user: withheld from subagents. One with
+	TOOL_NEEDS_USER = 1 << 12,    /* only where a user answers */
+	TOOL_NEEDS_SERVERS = 1 << 13, /* only where an MCP server has resources */
+	TOOL_TEAM = 1 << 14,          /* only where there are teams */
+	TOOL_NEEDS_SEARCH = 1 << 15,  /* only where the model's server searches the web */
+	TOOL_TODOS = 1 << 16,         /* an agent's own list of work: only where there is no task list */
+	TOOL_TASK_LIST = 1 << 17,     /* the task list: only to models that do not plan without one */
+	TOOL_MAY_WAIT = 1 << 18, /* where there are many tools, requests carry it only after the model asked for it */
+	TOOL_FINDS_TOOLS = 1 << 19, /* finds those: only where some wait (core/tool/deferral.h) */
+	TOOL_MAIN_ONLY = 1 << 20,   /* belongs to the conversation with the user: withheld from subagents. One with
 				       * TOOL_ENDS_PLAN stays with agents that plan */
-	TOOL_BACKGROUND = 1 << 19,  /* background runs keep it; they lose all other tools but those of MCP servers */
-	TOOL_FOR_MEMORY = 1 << 20,  /* an agent with a memory directory gets it, for that directory alone */
-	TOOL_SIDE_QUERY = 1 << 21,  /* side queries (hooks that are agents) get it */
-	TOOL_SERVED = 1 << 22,      /* `cadre mcp serve` offers it */
+	TOOL_BACKGROUND = 1 << 21,  /* background runs keep it; they lose all other tools but those of MCP servers */
+	TOOL_FOR_MEMORY = 1 << 22,  /* an agent with a memory directory gets it, for that directory alone */
+	TOOL_SIDE_QUERY = 1 << 23,  /* side queries (hooks that are agents) get it */
+	TOOL_SERVED = 1 << 24,      /* `cadre mcp serve` offers it */
 
 	/* How permission rules understand it */
-	TOOL_RULES_LEAD = 1 << 23,  /* Read and Edit: their rules hold for all tools with the same subject */
-	TOOL_SHOWS_FILE = 1 << 24,  /* an edit that needs the content: a rule against reading forbids this too */
-	TOOL_LISTS_NAMES = 1 << 25, /* shows names of files, not their content */
-	TOOL_TEAM = 1 << 26,        /* only where there are teams */
-	TOOL_CONFINED = 1 << 27,    /* its commands run in the sandbox */
-	TOOL_COMMS = 1 << 28,       /* of a server with "role": "comms": a coordinator has it itself */
+	TOOL_RULES_LEAD = 1 << 25,  /* Read and Edit: their rules hold for all tools with the same subject */
+	TOOL_SHOWS_FILE = 1 << 26,  /* an edit that needs the content: a rule against reading forbids this too */
+	TOOL_LISTS_NAMES = 1 << 27, /* shows names of files, not their content */
+
+	/* Who has it. Tools of a server with "role": "comms" are a coordinator's, too; all others are for its workers */
+	TOOL_COORDINATOR = 1 << 28, /* a coordinator itself */
+	TOOL_LEAD = 1 << 29,        /* the lead of a team that only coordinates (teams.leadTools) */
+	TOOL_MEMBER = 1 << 30,      /* each member of a team, whatever its definition says */
 };
 
 /* What a permission rule about the tool looks at */
@@ -76,3 +80,5 @@ extern const size_t tool_facts_count;
 const struct tool_facts *tool_facts_find(struct str name); /* any case; NULL: no tool has or had this name */
 struct str tool_current_name(struct str name);             /* today's name of a renamed tool, else the name itself */
 bool tool_has_parameter(const struct tool_facts *facts, struct str member); /* facts may be NULL: false */
+/* mcp__SERVER__TOOL: every character outside [A-Za-z0-9_-] becomes '_'. tool empty: without the last part. */
+void mcp_name_add(struct buf *out, struct str server, struct str tool);

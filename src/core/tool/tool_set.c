@@ -143,10 +143,9 @@ void deferral_describe(struct buf *out, const struct deferral *d, const char *de
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_FREE struct budgeted_item *items = xcalloc(d->known.count + 1, sizeof *items);
 	struct budgeted_list list = { items, d->known.count };
-	const struct json *root = NULL;
+	const struct json *root = json_read(&reader, str_from(definition)); /* it is compiled in */
 	size_t named;
 
-	(void)json_parse(&reader, definition, strlen(definition), &root, NULL); /* it is compiled in */
 	buf_addf(&text, STR_FMT "\n\nThe tools that it finds:\n",
 		 STR_ARG(json_str(json_get(root, "description"), &arena)));
 	for (size_t i = 0; i < list.count; i++)
@@ -166,4 +165,25 @@ void deferral_release(struct deferral *d)
 	tool_set_release(&d->known);
 	tool_set_release(&d->loaded);
 	*d = (struct deferral){ 0 };
+}
+
+static void add_name_part(struct buf *out, struct str part)
+{
+	for (size_t i = 0; i < part.n; i++) {
+		char c = part.p[i];
+		bool inside =
+			((unsigned char)c & 0xc0) == 0x80; /* of a character whose first byte has its '_' already */
+		if (!inside)
+			buf_addch(out, char_is_alnum(c) || c == '-' ? c : '_');
+	}
+}
+
+void mcp_name_add(struct buf *out, struct str server, struct str tool)
+{
+	buf_addstr(out, "mcp__");
+	add_name_part(out, server);
+	if (!tool.n)
+		return;
+	buf_addstr(out, "__");
+	add_name_part(out, tool);
 }

@@ -39,8 +39,13 @@ static void on_message_start(struct answer *a, const struct json *event)
 {
 	const struct json *message = json_get(event, "message");
 
-	if (a->started)
-		protocol_error(a, "a second message_start");
+	if (a->started) {
+		/* Gateways send the first event twice. Another message is that of a gateway that asked again: what came
+		 * before is not its beginning. */
+		if (!json_str_is(json_get(message, "id"), a->message_id))
+			protocol_error(a, "a second message_start");
+		return;
+	}
 	a->started = true;
 	copy_text(a->message_id, sizeof a->message_id, json_get(message, "id"), &a->scratch);
 	copy_text(a->model, sizeof a->model, json_get(message, "model"), &a->scratch);
@@ -166,15 +171,24 @@ static void on_block_stop(struct answer *a)
 		buf_addstr(&a->bytes, "\"}");
 		break;
 	case ANSWER_INPUT: {
-		/* Input that is not a JSON object is kept as text in INVALID_JSON, which the tool rejects. */
+		/* Input that is not a JSON object is kept as text in INVALID_JSON, which the tool rejects. There are servers
+		 * with an empty object in front of it, and models that write it as a JSON string. */
 		AUTO_JSON struct json_reader reader = { .limits.depth = DEEPEST_BLOCK - 1 };
-		const struct json *input;
+		const struct json *input = NULL;
+		struct str text = str_trim(buf_str(&a->text));
+		if (str_starts(text, STR("{}{")))
+			text = str_tail(text, 2);
+		(void)json_parse(&reader, text.p, text.n, &input, NULL);
+		if (json_is(input, JSON_STRING)) {
+			text = json_str(input, &a->scratch);
+			input = NULL;
+			(void)json_parse(&reader, text.p, text.n, &input, NULL);
+		}
 		buf_addstr(&a->bytes, ",\"input\":");
 		if (!str_trim(buf_str(&a->text)).n) {
 			buf_addstr(&a->bytes, "{}");
-		} else if (json_parse(&reader, a->text.p, a->text.n, &input, NULL) == 0 &&
-			   json_is(input, JSON_OBJECT)) {
-			buf_add(&a->bytes, a->text.p, a->text.n);
+		} else if (json_is(input, JSON_OBJECT)) {
+			buf_append(&a->bytes, text);
 		} else {
 			buf_addstr(&a->bytes, "{\"INVALID_JSON\":");
 			json_add_quoted(&a->bytes, buf_str(&a->text));
@@ -216,9 +230,31 @@ static void on_message_delta(struct answer *a, const struct json *event)
 	if (details)
 		snprintf(a->refusal, sizeof a->refusal, STR_FMT "%s" STR_FMT, STR_ARG(category),
 			 category.n && why.n ? ": " : "", STR_ARG(why));
+	struct usage before = a->usage, said = { 0 };
+	usage_merge(&said, json_get(event, "usage"));
 	usage_merge(&a->usage, json_get(event, "usage"));
+	if (said.input + said.cache_read + said.cache_write ==
+	    0) { /* gateways repeat the counts of the prompt as zeros */
+		said = a->usage;
+		a->usage = before;
+		a->usage.output = said.output;
+		a->usage.web_searches = said.web_searches;
+		a->usage.cost_usd = said.cost_usd;
+		a->usage.estimated = said.estimated;
+	}
 	if (a->stop_reason[0])
 		answer_end(a);
+}
+
+/* Gateways leave the reason out; the end itself says that the answer is whole. */
+static void on_message_stop(struct answer *a)
+{
+	a->ended = true;
+	if (a->stop_reason[0] || !a->started || a->block)
+		return;
+	snprintf(a->stop_reason, sizeof a->stop_reason, "%s",
+		 a->held && a->held->kind == SEGMENT_TOOL_USE ? "tool_use" : "end_turn");
+	answer_end(a);
 }
 
 /* The stop reason completes the answer: later events change nothing but the usage. */
@@ -230,7 +266,9 @@ void answer_event(struct answer *a, struct str payload)
 	if (a->failure.kind || a->ended)
 		return;
 	if (json_parse(&a->reader, payload.p, payload.n, &event, &err) < 0) {
-		protocol_error(a, err.text);
+		protocol_error(a, arena_printf(&a->scratch, "%s: %.*s", err.text, (int)MIN(payload.n, (size_t)100),
+					       payload.p));
+		arena_reset(&a->scratch);
 		return;
 	}
 	if (a->sink->on_event)
@@ -239,7 +277,7 @@ void answer_event(struct answer *a, struct str payload)
 	if (json_str_is(type, "message_delta"))
 		on_message_delta(a, event);
 	else if (json_str_is(type, "message_stop"))
-		a->ended = true;
+		on_message_stop(a);
 	else if (a->stop_reason[0])
 		; /* too late */
 	else if (json_str_is(type, "content_block_delta"))
@@ -297,6 +335,7 @@ void answer_init(struct answer *a, const struct answer_sink *sink, void *data)
 	*a = (struct answer){ .sink = sink, .data = data };
 	a->sse.event = on_sse;
 	a->sse.data = a;
+	a->sse.bare = true;
 	a->reader.limits.depth = DEEPEST_BLOCK + 1;
 	a->failure.retry_after_ms = -1;
 }

@@ -23,7 +23,8 @@ enum chat_state {
 static const char chat_between[] = "{\"role\":\"assistant\",\"content\":\"Done.\"},";
 static const char chat_call_open[] = "{\"id\":\"";
 static const char chat_user_open[] = "{\"role\":\"user\",\"content\":\"", chat_user_close[] = "\"}";
-static const char chat_parts_open[] = "{\"role\":\"user\",\"content\":[";
+static const char chat_parts_open[] = "{\"role\":\"user\",\"content\":[", chat_parts_close[] = "]}";
+static const char chat_part_open[] = "{\"type\":\"text\",\"text\":\"", chat_part_close[] = "\"}";
 static const char chat_answer_open[] = "{\"role\":\"assistant\",";
 static const char chat_system_open[] = "{\"role\":\"system\",\"content\":\"", chat_system_close[] = "\"}";
 static const char chat_result_close[] = "\"}";
@@ -46,7 +47,7 @@ static void close_message(struct wire_writer *w)
 		[CHAT_FIRST] = "",
 		[CHAT_CLOSED] = "",
 		[CHAT_USER] = chat_user_close,
-		[CHAT_PARTS] = "]}",
+		[CHAT_PARTS] = chat_parts_close,
 		[CHAT_TEXT] = chat_text_close,
 		[CHAT_CALLS] = "]}",
 		[CHAT_RESULT] = "",
@@ -73,7 +74,7 @@ static void open_message(struct wire_writer *w, const char *beginning, int state
 static void open_part(struct wire_writer *w)
 {
 	if (w->state == CHAT_PARTS)
-		wire_put(w, ",");
+		wire_put(w, wire_part_comma);
 	else
 		open_message(w, chat_parts_open, CHAT_PARTS);
 }
@@ -84,7 +85,7 @@ static void add_user_text(struct wire_writer *w, struct str text, bool parts)
 
 	if (w->state == CHAT_PARTS || (parts && !is_open)) {
 		open_part(w);
-		wire_put_text(w, "{\"type\":\"text\",\"text\":\"", text, "\"}");
+		wire_put_text(w, chat_part_open, text, chat_part_close);
 		return;
 	}
 	if (is_open)
@@ -306,11 +307,11 @@ static void chat_ending(struct buf *out, const struct wire_head *head, const str
 	if (!(quirks & CHAT_NO_LIMIT))
 		buf_addf(out, ",\"%s\":%lld", quirks & CHAT_COMPLETION_TOKENS ? "max_completion_tokens" : "max_tokens",
 			 (long long)limit);
+	if (!head->has_tools && quirks & CHAT_EMPTY_TOOLS)
+		buf_addstr(out, ",\"tools\":[]");
 	if (head->has_tools && !(quirks & CHAT_NO_PARALLEL_CALLS))
 		buf_addstr(out, ",\"parallel_tool_calls\":true");
-	/* The Messages API has two levels above "high" that other servers do not know. */
-	bool above = str_is(head->effort, "max") || str_is(head->effort, "xhigh");
-	struct str effort = quirks & CHAT_EFFORT_NONE ? STR("none") : above ? STR("high") : head->effort;
+	struct str effort = quirks & CHAT_EFFORT_NONE ? STR("none") : wire_effort(&form_chat, head, quirks);
 	if (effort.n && !(quirks & CHAT_NO_EFFORT)) {
 		buf_addstr(out, ",\"reasoning_effort\":");
 		json_add_quoted(out, effort);
@@ -403,6 +404,23 @@ static struct str part_piece(const struct wire_body *b, const struct translation
 	return thought && piece.p == chat_only_calls ? STR("],\"tool_calls\":[") : piece;
 }
 
+/* Servers without images want a text for the content: without them all parts are texts. */
+static struct str text_piece(struct str piece)
+{
+	const struct {
+		const char *list, *text;
+	} pieces[] = { { chat_parts_open, chat_user_open },
+		       { chat_part_open, "" },
+		       { wire_part_comma, "\\n\\n" },
+		       { chat_part_close, "" },
+		       { chat_parts_close, chat_user_close } };
+
+	for (size_t i = 0; i < COUNT_OF(pieces); i++)
+		if (piece.p == pieces[i].list)
+			return str_from(pieces[i].text);
+	return piece;
+}
+
 static struct str chat_piece(struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count)
 {
 	struct str piece = b->quirks & CHAT_MARKS ? marked_piece(b, part, at) : part->pieces[at];
@@ -415,6 +433,8 @@ static struct str chat_piece(struct wire_body *b, const struct translation *part
 		return thought_piece(b, part, at, ret_count);
 	if (b->quirks & CHAT_ECHO_PARTS)
 		piece = part_piece(b, part, at, piece);
+	if (b->quirks & CHAT_NO_IMAGES)
+		piece = text_piece(piece);
 	if (b->quirks & CHAT_SHORT_IDS && at &&
 	    (part->pieces[at - 1].p == chat_call_open || part->pieces[at - 1].p == chat_result_open)) {
 		uint64_t hash = str_hash(piece);
@@ -428,6 +448,7 @@ static struct str chat_piece(struct wire_body *b, const struct translation *part
 const struct wire_form form_chat = {
 	.name = "chat",
 	.slot = TRANSLATION_CHAT,
+	.highest_effort = "high",
 	.head = chat_write_head,
 	.run = chat_run,
 	.user = add_user,
@@ -438,6 +459,6 @@ const struct wire_form form_chat = {
 	.piece = chat_piece,
 	.image_open = chat_image_open,
 	.image_close = chat_image_close,
-	.image_instead = "{\"type\":\"text\",\"text\":\"[An image was left out: this server takes none.]\"}",
+	.image_instead = "[An image was left out: this server takes none.]",
 	.take = chat_take,
 };

@@ -121,16 +121,15 @@ static void add_content(struct wire_stream *s, bool thinking, const struct json 
 }
 
 /* Adds one element of tool_calls. Pieces belong together by their id and index, where they have them; servers leave out either, give all
- * calls the same one, or count the index up with each piece. A piece that names a tool begins a call if the arguments of the one before
- * are whole; one that names none belongs to the call before. */
+ * calls the same one, count the index up with each piece, or make an id for each piece. A piece that names a tool begins a call if
+ * the arguments of the one before are whole; one that names none belongs to the call before. */
 static void add_call_piece(struct wire_stream *s, const struct json *piece)
 {
 	struct wire_calls *c = &s->calls;
 	const struct json *function = json_get(piece, "function");
-	const struct json *arguments = json_get(function, "arguments");
 	struct str id = json_str(json_get(piece, "id"), &s->scratch);
 	struct str name = json_str(json_get(function, "name"), &s->scratch);
-	struct str text = json_is(arguments, JSON_OBJECT) ? json_raw(arguments) : json_str(arguments, &s->scratch);
+	struct str text = wire_arguments(s, json_get(function, "arguments"));
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *whole;
 	struct wire_call *call = NULL;
@@ -139,7 +138,8 @@ static void add_call_piece(struct wire_stream *s, const struct json *piece)
 	(void)json_i64(json_get(piece, "index"), &index);
 	for (size_t i = c->count; i-- > 0 && !call;) {
 		struct wire_call *old = &c->list[i];
-		bool has_ids = id.n && old->id.n, has_indexes = index >= 0 && old->index >= 0;
+		bool has_indexes = index >= 0 && old->index >= 0;
+		bool has_ids = id.n && old->id.n && (name.n || !has_indexes);
 		if ((has_ids && !str_eq(id, buf_str(&old->id))) || (has_indexes && index != old->index) ||
 		    (!has_ids && !has_indexes && name.n))
 			continue;
@@ -171,12 +171,6 @@ static void add_call_piece(struct wire_stream *s, const struct json *piece)
 
 void chat_stop(struct wire_stream *s, struct str reason)
 {
-	/* DeepSeek, OpenRouter, Z.ai, vLLM: the answer is torn. */
-	if (str_is_one_of(reason, "insufficient_system_resource|error|network_error|abort")) {
-		failure_set(&s->answer->failure, FAIL_GARBAGE,
-			    "the server gave up in the middle of its answer (" STR_FMT ")", STR_ARG(reason));
-		return;
-	}
 	if (s->held.n)
 		wire_text(s, s->think == THINK_INSIDE, buf_str(&s->held));
 	buf_clear(&s->held);
@@ -186,7 +180,9 @@ void chat_stop(struct wire_stream *s, struct str reason)
 	if (s->signed_n && !s->stop_reason)
 		wire_seal(s, str_from(arena_printf(&s->scratch, "{\"thinking_blocks\":[%.*s]}", (int)s->signed_n,
 						   s->signed_blocks.p)));
-	if (str_is(reason, "content_filter") || str_is(reason, "sensitive") || str_is(reason, "SAFETY") || s->refusal.n)
+	if (wire_end_by_word(s, reason))
+		return;
+	if (s->refusal.n)
 		wire_finish(s, "refusal");
 	else if (str_is(reason, "length") ||
 		 str_is_nocase(reason, "max_tokens")) /* the latter: gateways to other APIs */
@@ -205,23 +201,22 @@ static void take_usage(struct wire_stream *s, const struct json *usage)
 				       json_get(usage, "cached_tokens"), json_get(usage, "cache_read_input_tokens") };
 	int64_t input = 0, output = 0, cached = 0, written = 0, total = 0;
 
-	if (!json_i64(json_get(usage, "prompt_tokens"), &input) || input < 0)
+	if (!usage_count(json_get(usage, "prompt_tokens"), &input))
 		return;
-	(void)json_i64(json_get(usage, "completion_tokens"), &output);
+	(void)usage_count(json_get(usage, "completion_tokens"), &output);
 	for (size_t i = 0; i < COUNT_OF(cache) && !cached; i++)
-		(void)json_i64(cache[i], &cached);
-	if (!json_i64(json_get(details, "cache_write_tokens"), &written))
-		(void)json_i64(json_get(usage, "cache_creation_input_tokens"), &written);
-	if (json_i64(json_get(usage, "total_tokens"), &total) && total > input + output)
+		(void)usage_count(cache[i], &cached);
+	if (!usage_count(json_get(details, "cache_write_tokens"), &written))
+		(void)usage_count(json_get(usage, "cache_creation_input_tokens"), &written);
+	if (usage_count(json_get(usage, "total_tokens"), &total) && total > input + output)
 		output = total - input;
-	cached = MAX(0, MIN(cached, input));
-	written = MAX(0, MIN(written, input - cached));
-	s->usage = (struct usage){ .input = input - cached - written,
-				   .cache_read = cached,
-				   .cache_write = written,
-				   .output = MAX(output, 0),
-				   .cost_usd = json_double(json_get(usage, "cost")) };
-	s->has_usage = true;
+	cached = MIN(cached, input);
+	written = MIN(written, input - cached);
+	wire_take_usage(s, usage,
+			(struct usage){ .input = input - cached - written,
+					.cache_read = cached,
+					.cache_write = written,
+					.output = output });
 }
 
 void chat_take(struct wire_stream *s, const struct json *chunk)
@@ -235,6 +230,14 @@ void chat_take(struct wire_stream *s, const struct json *chunk)
 	take_usage(s, json_get(chunk, "usage"));
 	take_usage(s, json_get(choice, "usage"));                    /* Kimi */
 	take_usage(s, json_get(json_get(chunk, "x_groq"), "usage")); /* Groq */
+	int64_t number = 0;
+	(void)json_i64(json_get(choice, "index"), &number);
+	if (choice && s->item < 0)
+		s->item = number;
+	while (choice && number != s->item && (choice = json_next(choices, choice))) {
+		number = 0;
+		(void)json_i64(json_get(choice, "index"), &number);
+	}
 	if (!choice || s->stop_reason)
 		return;
 	const struct json *delta = json_get(choice, "delta");
@@ -255,4 +258,45 @@ void chat_take(struct wire_stream *s, const struct json *chunk)
 	buf_add(&s->refusal, refusal.p, refusal.n);
 	if (json_is(finish_reason, JSON_STRING) && finish_reason->len) /* xAI sends "" on the way */
 		chat_stop(s, json_str(finish_reason, &s->scratch));
+}
+
+/* The name that a text like <function=NAME>{...}, {"name": "NAME"} or [NAME(...)] has. */
+static struct str failed_name(struct str text)
+{
+	static const char *const marks[] = { "<function=", "\"name\"", "[" };
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+
+	for (size_t i = 0; i < COUNT_OF(marks); i++) {
+		const char *p = memmem(text.p, text.n, marks[i], strlen(marks[i])), *end = text.p + text.n;
+		if (!p)
+			continue;
+		for (p += strlen(marks[i]); p < end && char_in(*p, " :\"\n"); p++)
+			;
+		const char *from = p;
+		while (p < end && p - from < 64 && char_in(*p, letters))
+			p++;
+		if (p > from)
+			return (struct str){ from, (size_t)(p - from) };
+	}
+	return STR("unknown");
+}
+
+/* Its input is no JSON, which every tool refuses that needs a member. */
+bool chat_take_failed_call(struct wire_stream *s, const struct json *root)
+{
+	const struct json *error = json_get(root, "error");
+	struct wire_call *call;
+
+	if (!json_str_is(json_get(error, "code"), "tool_use_failed") || s->answer->failure.kind || s->over)
+		return false;
+	wire_start(s, STR(""), "chatcmpl", STR(""));
+	if (!(call = wire_call_add(s, -1)))
+		return true;
+	struct str message = json_str(json_get(error, "message"), &s->scratch);
+	struct str wrote = json_str(json_get(error, "failed_generation"), &s->scratch), name = failed_name(wrote);
+	buf_append(&call->name, name);
+	buf_addf(&call->arguments, STR_FMT "\n" STR_FMT, STR_ARG(message), STR_ARG(wrote));
+	wire_finish(s, "tool_use");
+	wire_close(s);
+	return true;
 }

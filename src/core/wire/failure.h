@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/base/str.h"
 
+struct buf;
 struct json;
 
 enum failure_kind {
@@ -30,19 +31,23 @@ struct failure {
 	bool unpaid;            /* quota or balance: no retry helps */
 	bool bad_key;           /* the key is refused, although the status says something else */
 	bool no_model;          /* the same for a model that is not there */
-	bool vague;             /* an error inside an answer, of a class that is not known: no retry for ever */
-	signed char retry;      /* x-should-retry: 1 yes, -1 no, 0 not given */
-	char text[400];         /* one line for people */
+	bool vague; /* an error inside an answer, of a class that is not known, or of the model: no retry for ever */
+	signed char retry; /* 1 yes, -1 no: x-should-retry, or a server that says why it cannot; 0 not given */
+	char text[400];    /* one line for people */
 };
 
 void failure_set(struct failure *f, enum failure_kind kind, const char *fmt, ...) printf_like(3, 4);
+/* Takes out what an error body repeats of the request (pydantic: FastAPI, Mistral, vLLM): its words are those of the user or the
+ * model, and say nothing about the failure. */
+void failure_drop_echo(struct buf *body);
 /* Reads an error body: {"error":{"type","message","code"}}, the same in an array, {"error":"text"}, {"message"}, {"detail"},
- * {"errors":[]}; of HTML the title; anything else becomes a short excerpt. Also a time to wait that only the text has. type: of a header,
+ * {"errors":[]}, {"error_message"}, {"base_resp"}; of HTML the title; anything else becomes a short excerpt. Also a time to wait that only the text has. type: of a header,
  * for a body without one; may be empty. */
 void failure_from_body(struct failure *f, int status, struct str body, const char *type);
-/* An answer with status 200 that is none: its beginning, or empty if there was no byte. */
-void failure_from_page(struct failure *f, struct str page);
-int64_t failure_duration_ms(const char *p); /* "1m2.5s", "20ms", or a number of seconds; -1: none of these */
+/* An answer with status 200 that is none: its beginning, or empty if there was no byte. type: its content type; may be empty. */
+void failure_from_page(struct failure *f, struct str page, const char *type);
+int64_t failure_duration_ms(
+	const char *p); /* "1m2.5s", "20ms", "2 minutes", or a number of seconds; -1: none of these */
 /* An error object in a stream: its code is a status, or a word more specific than its type. */
 void failure_from_error(struct failure *f, const struct json *root);
 /* The same if the event is one. Gateways put the error objects of one API into the streams of others. */

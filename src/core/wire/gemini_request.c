@@ -204,13 +204,10 @@ static void gemini_write_head(struct wire_writer *w, struct wire_head *facts, co
 static void gemini_ending(struct buf *out, const struct wire_head *head, const struct wire_model *model)
 {
 	static const struct {
-		const char *effort, *level;
+		const char *level;
 		int64_t budget;
-	} efforts[] = { { "low", "low", 1024 },
-			{ "medium", "medium", 8192 },
-			{ "high", "high", 24576 },
-			{ "xhigh", "high", 24576 },
-			{ "max", "high", 24576 } };
+	} efforts[] = { { "low", 1024 }, { "medium", 8192 }, { "high", 24576 } };
+	struct str effort = wire_effort(&form_gemini, head, model->quirks);
 	int64_t limit = model->limit ? MIN(model->limit, head->max_tokens) : head->max_tokens;
 	struct json_out w = { .buf = out, .objects = 1, .depth = 1, .comma = true }; /* inside the request's object */
 
@@ -222,7 +219,7 @@ static void gemini_ending(struct buf *out, const struct wire_head *head, const s
 		json_kopen(&w, "thinkingConfig", '{');
 		json_kbool(&w, "includeThoughts", true);
 		for (size_t i = 0; i < COUNT_OF(efforts) && !(model->quirks & CHAT_NO_EFFORT); i++) {
-			if (!str_is(head->effort, efforts[i].effort))
+			if (!str_is(effort, efforts[i].level))
 				continue;
 			if (model->quirks & GEMINI_BUDGET)
 				json_ki64(&w, "thinkingBudget", efforts[i].budget);
@@ -252,6 +249,7 @@ static struct str gemini_piece(struct wire_body *b, const struct translation *pa
 const struct wire_form form_gemini = {
 	.name = "gemini",
 	.slot = TRANSLATION_GEMINI,
+	.highest_effort = "high",
 	.head = gemini_write_head,
 	.run = gemini_run,
 	.user = put_user,

@@ -19,7 +19,7 @@ static void take_part(struct wire_stream *s, const struct json *part)
 	struct wire_call *call = wire_call_add(s, -1);
 	struct str id = json_str(json_get(function, "id"), &s->scratch);
 	struct str name = json_str(json_get(function, "name"), &s->scratch);
-	struct str input = json_is(args, JSON_OBJECT) ? json_raw(args) : STR("{}");
+	struct str input = wire_arguments(s, args);
 	if (!call)
 		return;
 	buf_add(&call->id, id.p, id.n);
@@ -30,41 +30,21 @@ static void take_part(struct wire_stream *s, const struct json *part)
 	wire_call_send(s, call);
 }
 
-static void finish(struct wire_stream *s, struct str reason)
-{
-	static const char refusals[] = "SAFETY|RECITATION|BLOCKLIST|PROHIBITED_CONTENT|SPII|LANGUAGE|RAI|IMAGE_SAFETY|"
-				       "IMAGE_PROHIBITED_CONTENT|IMAGE_RECITATION";
-
-	if (str_is_one_of(reason, refusals)) {
-		if (!s->refusal.n)
-			buf_addf(&s->refusal, "the server's content filter (" STR_FMT ")", STR_ARG(reason));
-		wire_finish(s, "refusal");
-		return;
-	}
-	if (str_is(reason, "STOP"))
-		wire_finish(s, s->calls.count ? "tool_use" : "end_turn");
-	else if (str_is(reason, "MAX_TOKENS"))
-		wire_finish(s, "max_tokens");
-	else if (!str_is(reason, "FINISH_REASON_UNSPECIFIED")) /* MALFORMED_FUNCTION_CALL, OTHER, ... */
-		failure_set(&s->answer->failure, FAIL_GARBAGE,
-			    "the server gave up in the middle of its answer (" STR_FMT ")", STR_ARG(reason));
-}
-
 static void take_usage(struct wire_stream *s, const struct json *usage)
 {
 	int64_t prompt = 0, cached = 0, candidates = 0, thoughts = 0, tools = 0;
 
-	if (!json_i64(json_get(usage, "promptTokenCount"), &prompt) || prompt < 0)
+	if (!usage_count(json_get(usage, "promptTokenCount"), &prompt))
 		return;
-	(void)json_i64(json_get(usage, "cachedContentTokenCount"), &cached);
-	(void)json_i64(json_get(usage, "candidatesTokenCount"), &candidates);
-	(void)json_i64(json_get(usage, "thoughtsTokenCount"), &thoughts);
-	(void)json_i64(json_get(usage, "toolUsePromptTokenCount"), &tools);
-	cached = MAX(0, MIN(cached, prompt));
-	s->usage = (struct usage){ .input = prompt - cached + MAX(tools, 0),
-				   .cache_read = cached,
-				   .output = MAX(candidates, 0) + MAX(thoughts, 0) };
-	s->has_usage = true;
+	(void)usage_count(json_get(usage, "cachedContentTokenCount"), &cached);
+	(void)usage_count(json_get(usage, "candidatesTokenCount"), &candidates);
+	(void)usage_count(json_get(usage, "thoughtsTokenCount"), &thoughts);
+	(void)usage_count(json_get(usage, "toolUsePromptTokenCount"), &tools);
+	cached = MIN(cached, prompt);
+	wire_take_usage(s, usage,
+			(struct usage){ .input = prompt - cached + tools,
+					.cache_read = cached,
+					.output = candidates + thoughts });
 }
 
 void gemini_take(struct wire_stream *s, const struct json *chunk)
@@ -88,7 +68,14 @@ void gemini_take(struct wire_stream *s, const struct json *chunk)
 		buf_addf(&s->refusal, "the prompt was blocked (" STR_FMT ")%s" STR_FMT, STR_ARG(wire_raw(blocked)),
 			 message.n ? ": " : "", STR_ARG(message));
 		wire_finish(s, "refusal");
-	} else if (wire_raw(json_get(candidate, "finishReason")).n) {
-		finish(s, json_str(json_get(candidate, "finishReason"), &s->scratch));
+		return;
 	}
+	struct str reason = json_str(json_get(candidate, "finishReason"), &s->scratch);
+	if (str_is(reason, "STOP"))
+		wire_finish(s, s->calls.count ? "tool_use" : "end_turn");
+	else if (str_is(reason, "MAX_TOKENS"))
+		wire_finish(s, "max_tokens");
+	else if (reason.n && !wire_end_by_word(s, reason) && !str_is(reason, "FINISH_REASON_UNSPECIFIED"))
+		failure_set(&s->answer->failure, FAIL_GARBAGE,
+			    "the server gave up in the middle of its answer (" STR_FMT ")", STR_ARG(reason));
 }

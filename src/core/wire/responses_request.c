@@ -188,9 +188,7 @@ static void responses_ending(struct buf *out, const struct wire_head *head, cons
 	enum { LEAST_OUTPUT = 16 };
 	unsigned quirks = model->quirks;
 	int64_t limit = model->limit ? MIN(model->limit, head->max_tokens) : head->max_tokens;
-	/* It has one level above "high", the Messages API two. */
-	bool above = str_is(head->effort, "max") || str_is(head->effort, "xhigh");
-	struct str effort = !above ? head->effort : quirks & WIRE_EFFORT_HIGH ? STR("high") : STR("xhigh");
+	struct str effort = wire_effort(&form_responses, head, quirks);
 	struct json_out w = { .buf = out, .objects = 1, .depth = 1, .comma = true }; /* inside the request's object */
 
 	buf_addstr(out, "],\"stream\":true,\"store\":false");
@@ -215,6 +213,7 @@ static void responses_ending(struct buf *out, const struct wire_head *head, cons
 const struct wire_form form_responses = {
 	.name = "responses",
 	.slot = TRANSLATION_RESPONSES,
+	.highest_effort = "xhigh",
 	.head = responses_write_head,
 	.run = responses_run,
 	.user = put_user,

@@ -22,7 +22,7 @@ enum form_quirk {
 	CHAT_NO_STREAM_OPTIONS = 1 << 2,
 	CHAT_NO_PARALLEL_CALLS = 1 << 3,
 	CHAT_NO_EFFORT = 1 << 4,
-	CHAT_NO_IMAGES = 1 << 5,      /* replaced by a line of text */
+	CHAT_NO_IMAGES = 1 << 5,      /* replaced by a line of text, and no list in chat completions */
 	CHAT_EFFORT_NONE = 1 << 6,    /* takes tools only with reasoning_effort "none" */
 	CHAT_ANSWER_BETWEEN = 1 << 7, /* needs an assistant message between a tool message and a user message */
 	CHAT_SHORT_IDS = 1 << 8,      /* call ids have nine letters and digits */
@@ -39,6 +39,9 @@ enum form_quirk {
 	CHAT_ECHO_SAME = 1 << 19,     /* takes its reasoning back in the member that it came in, where there was some */
 	WIRE_NO_DOCUMENTS = 1 << 20,  /* replaced by a line of text; chat completions have none */
 	CHAT_KEEP_THINKING = 1 << 21, /* reads reasoning of former turns only on request (Z.ai) */
+	CHAT_EMPTY_TOOLS = 1 << 22,   /* wants a list of tools where the history has calls (LiteLLM to Claude) */
+	WIRE_EFFORT_MEDIUM = 1 << 23,
+	WIRE_EFFORT_LOW = 1 << 24,
 };
 
 /* Limits and quirks of one model at one server */
@@ -69,6 +72,7 @@ struct wire_head {
 struct wire_form {
 	const char *name;
 	enum translation_slot slot;
+	const char *highest_effort; /* that the API has a word for */
 	/* The text of a head ends inside the list of messages; sets w->state. */
 	void (*head)(struct wire_writer *w, struct wire_head *facts, const struct json *root);
 	/* Blocks from..to of the transcript, all of one role. */
@@ -96,6 +100,8 @@ extern const struct wire_form form_chat, form_responses, form_gemini;
 /* NAME_stream.c */
 void chat_take(struct wire_stream *s, const struct json *chunk);
 void chat_stop(struct wire_stream *s, struct str reason);
+/* The error says that the model wrote a call that is none: it becomes a call that fails, which tells the model. */
+bool chat_take_failed_call(struct wire_stream *s, const struct json *root);
 void responses_take(struct wire_stream *s, const struct json *event);
 bool responses_skips(struct str name);
 void gemini_take(struct wire_stream *s, const struct json *chunk);
@@ -113,6 +119,8 @@ struct wire_body {
 };
 
 const struct wire_head *wire_head(const struct wire_form *form, struct head *h); /* translates it on first use */
+/* The effort of the head, or the next lower one that the API and the model have; empty: none was asked for. */
+struct str wire_effort(const struct wire_form *form, const struct wire_head *head, unsigned quirks);
 void wire_body_init(struct wire_body *b, const struct wire_form *form, const struct body *body,
 		    const struct wire_model *model);
 void wire_body_release(struct wire_body *b);
@@ -134,6 +142,7 @@ struct wire_writer {
 	struct translation *images; /* parts that wait for the last result; NULL: none */
 };
 
+extern const char wire_part_comma[];                        /* between parts of a message */
 void wire_put(struct wire_writer *w, const char *constant); /* a piece that is compared by address */
 /* A text between two constants; behind may be "". */
 void wire_put_text(struct wire_writer *w, const char *before, struct str text, const char *behind);
@@ -189,6 +198,11 @@ struct wire_calls {
 	size_t sent; /* so many were passed on */
 };
 
+struct wire_item {
+	int64_t index;
+	struct buf events; /* each ends with a NUL; of the arguments of a call: these */
+};
+
 enum wire_block { WIRE_NO_BLOCK, WIRE_TEXT, WIRE_THINKING, WIRE_CALL };
 
 struct wire_stream {
@@ -204,9 +218,15 @@ struct wire_stream {
 	struct buf event;
 	enum wire_block open;
 	unsigned blocks; /* blocks so far: the index of the next one */
-	int64_t item;    /* Responses: the item that the open block belongs to; -1: it has no number, -2: none yet */
-	struct buf seal; /* of the open thinking; goes in when a block follows it */
-	bool sealed;     /* there was one */
+	/* Responses: the message that is open; -1: it has no number, -2: none. Chat: the choice that counts, of several */
+	int64_t item;
+	bool has_phase;            /* Responses: the seal before that message has it */
+	struct wire_item *waiting; /* Responses: until the open message is done */
+	size_t waiting_count, waiting_cap;
+	struct wire_item arguments; /* Responses: of the last call, for an item that has none */
+	struct wire_item begun;     /* Responses: the call whose end has not come, as JSON; empty: none */
+	struct buf seal;            /* of the open thinking; goes in when a block follows it */
+	bool sealed;                /* there was one */
 	struct wire_calls calls;
 	const char *stop_reason; /* Messages API stop reason; NULL: none yet */
 	struct buf refusal;      /* its own words */
@@ -231,6 +251,8 @@ void wire_stream_end(struct wire_stream *s);
 void wire_stream_release(struct wire_stream *s);
 
 /* For forms */
+/* Counts of zero say nothing: some servers send them behind the real ones. usage: as it came, it may have a cost. */
+void wire_take_usage(struct wire_stream *s, const struct json *usage, struct usage counts);
 void wire_error(struct wire_stream *s, const char *what);
 void wire_start(struct wire_stream *s, struct str id, const char *prefix, struct str model); /* once */
 void wire_stop_block(struct wire_stream *s);
@@ -238,8 +260,17 @@ void wire_piece(struct wire_stream *s, bool thinking, const struct json *piece);
 void wire_text(struct wire_stream *s, bool thinking, struct str text);           /* the same; any bytes */
 /* Seals what was thought, or makes an empty thinking block that only has the seal. */
 void wire_seal(struct wire_stream *s, struct str rest);
+/* The same, in front of the block that is open: it has no events, only the block. rest needs no escapes. */
+void wire_seal_before(struct wire_stream *s, struct str rest);
 struct wire_call *wire_call_add(struct wire_stream *s, int64_t index); /* NULL: too many */
-void wire_call_send(struct wire_stream *s, struct wire_call *call);    /* all of it is there */
+/* Of a call: JSON in a text, or the object itself */
+static inline struct str wire_arguments(struct wire_stream *s, const struct json *v)
+{
+	return json_is(v, JSON_OBJECT) ? json_raw(v) : json_str(v, &s->scratch);
+}
+void wire_call_send(struct wire_stream *s, struct wire_call *call); /* all of it is there */
+/* A word of its end by which the server refused, or tore the answer: "SAFETY", "content_filter: RECITATION", "error". False: none. */
+bool wire_end_by_word(struct wire_stream *s, struct str reason);
 /* The server said why it stopped: calls that wait are passed on. */
 void wire_finish(struct wire_stream *s, const char *stop_reason);
 void wire_close(struct wire_stream *s); /* after wire_finish: no more events */

@@ -6,6 +6,8 @@
 /* Pieces that are compared by address, and never sent */
 static const char seal_mark[] = "\1", seal_end[] = "\2";
 
+const char wire_part_comma[] = ",";
+
 void wire_put(struct wire_writer *w, const char *constant)
 {
 	translation_add(w->out, str_from(constant));
@@ -98,7 +100,7 @@ void wire_put_result(struct wire_writer *w, const struct json *content, const ch
 			translation_add(w->out, wire_raw(json_get(p, "text")));
 		} else if (w->form->is_media(p)) {
 			if (w->images)
-				translation_add(w->images, STR(","));
+				translation_add(w->images, str_from(wire_part_comma));
 			else
 				w->images = xcalloc(1, sizeof(struct translation));
 			w->form->put_media(w->images, p);
@@ -197,25 +199,28 @@ static bool key_is_any(const struct json *key, const char *const *words)
 	return false;
 }
 
-/* Constraints, and keywords that say nothing to a model */
-static const char *const schema_dropped[] = { "$schema",  "$id",           "$comment",         "propertyNames",
-					      "pattern",  "format",        "minLength",        "maxLength",
-					      "minimum",  "maximum",       "exclusiveMinimum", "exclusiveMaximum",
-					      "minItems", "maxItems",      "multipleOf",       "uniqueItems",
-					      "default",  "minProperties", "maxProperties",    NULL };
-enum { FIRST_CONSTRAINT = 4 }; /* of these */
+enum { MOST_OPEN_REFERENCES = 16, LARGEST_SCHEMA = 64 << 10 }; /* of a tool: what is behind them may be anything */
+
+/* Keywords that every server takes, and the constraints that the description says in their place */
+static const char *const schema_kept[] = {
+	"type",  "enum",  "const", "properties",           "required", "items", "prefixItems",
+	"anyOf", "oneOf", "allOf", "additionalProperties", "title",    NULL
+};
+static const char *const schema_said[] = { "pattern",  "format",        "minLength",        "maxLength",
+					   "minimum",  "maximum",       "exclusiveMinimum", "exclusiveMaximum",
+					   "minItems", "maxItems",      "multipleOf",       "uniqueItems",
+					   "default",  "minProperties", "maxProperties",    NULL };
 
 /* The description, with the constraints that no member says any more: a model can heed them. */
-static void add_description(struct buf *out, const struct json *schema, const char **before)
+static void add_description(struct buf *out, const struct json *schema, struct str own, const char **before)
 {
-	struct str own = wire_raw(json_get(schema, "description"));
 	AUTO_BUF struct buf said = { 0 };
 
-	for (size_t i = FIRST_CONSTRAINT; schema_dropped[i]; i++) {
-		const struct json *value = json_get(schema, schema_dropped[i]);
+	for (size_t i = 0; schema_said[i]; i++) {
+		const struct json *value = json_get(schema, schema_said[i]);
 		struct str text = json_is(value, JSON_STRING) ? wire_raw(value) : json_raw(value);
 		if (value && !json_is(value, JSON_OBJECT) && !json_is(value, JSON_ARRAY) && !json_is(value, JSON_NULL))
-			buf_addf(&said, "%s%s: " STR_FMT, said.n ? ", " : "", schema_dropped[i], STR_ARG(text));
+			buf_addf(&said, "%s%s: " STR_FMT, said.n ? ", " : "", schema_said[i], STR_ARG(text));
 	}
 	if (!own.n && !said.n)
 		return;
@@ -226,17 +231,90 @@ static void add_description(struct buf *out, const struct json *schema, const ch
 	*before = ",";
 }
 
-/* Writes the part of a schema that all servers accept. llama.cpp makes a grammar of every constraint and fails on some,
- * Mistral and Gemini reject others; Kimi wants the type inside the branches of anyOf. The tools check their input themselves. type: of a
- * branch that may have none; NULL otherwise. */
-static void add_schema(struct buf *out, const struct json *schema, bool root, const struct json *type)
+/* A schema that is being written, and the references that lead to it */
+struct schema_path {
+	const struct json *document;
+	const struct json *open[MOST_OPEN_REFERENCES];
+	size_t count;
+};
+
+/* What a reference inside the document names; NULL: nothing that can be written, or what is being written. */
+static const struct json *schema_referent(struct schema_path *path, const struct json *reference)
 {
-	static const char *const not_at_root[] = { "anyOf", "oneOf", "allOf", "enum", "not", "type", NULL };
-	static const char *const maps[] = { "properties", "$defs", "definitions", NULL };
-	static const char *const inner[] = { "items", "not", "additionalProperties", NULL };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf name = { 0 };
+	struct str rest = json_str(reference, &a);
+	const struct json *at = str_is(str_cut(&rest, '/'), "#") ? path->document : NULL;
+
+	while (at && rest.p) {
+		struct str step = str_cut(&rest, '/');
+		buf_clear(&name);
+		for (size_t i = 0; i < step.n; i++) {
+			bool escaped = step.p[i] == '~' && i + 1 < step.n;
+			buf_addch(&name, !escaped ? step.p[i] : step.p[++i] == '1' ? '/' : '~');
+		}
+		uint64_t index = 0;
+		if (json_is(at, JSON_ARRAY) && str_to_u64(buf_str(&name), &index) && index < at->count) {
+			const struct json *list = at;
+			for (at = json_first(list); index; index--)
+				at = json_next(list, at);
+		} else {
+			at = json_get(at, name.p ? name.p : "");
+		}
+	}
+	for (size_t i = 0; i < path->count; i++)
+		if (path->open[i] == at)
+			return NULL;
+	if (at && path->count < MOST_OPEN_REFERENCES)
+		path->open[path->count++] = at;
+	else
+		at = NULL;
+	return at;
+}
+
+/* The names in a list of required properties that the schema has: Kimi and Gemini refuse others. */
+static void add_required(struct buf *out, const struct json *schema, const struct json *list)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *comma = "";
+
+	buf_addch(out, '[');
+	for (const struct json *v = json_items(list); v; v = json_next(list, v)) {
+		struct str raw = json_raw(v);
+		if (!json_get(json_get(schema, "properties"), json_cstr(v, &a)))
+			continue;
+		buf_addf(out, "%s" STR_FMT, comma, STR_ARG(raw));
+		comma = ",";
+	}
+	buf_addch(out, ']');
+}
+
+static bool is_array_type(const struct json *type)
+{
+	for (const struct json *v = json_items(type); v; v = json_next(type, v))
+		if (json_str_is(v, "array"))
+			return true;
+	return json_str_is(type, "array");
+}
+
+/* Writes the part of a schema that all servers accept, with what its references name in their place. llama.cpp makes a grammar of
+ * every constraint and fails on some, Mistral and Gemini reject others; Kimi wants the type inside the branches of anyOf; OpenAI and
+ * Together want items in every array. The tools check their input themselves. type: of a branch that may have none; NULL otherwise. */
+static void add_schema(struct buf *out, const struct json *schema, bool root, const struct json *type,
+		       struct schema_path *path)
+{
+	static const char *const not_at_root[] = { "anyOf", "oneOf", "allOf", "enum", "const", "type", NULL };
+	static const char *const inner[] = { "items", "additionalProperties", NULL };
 	static const char *const lists[] = { "anyOf", "oneOf", "allOf", "prefixItems", NULL };
 	const char *before = "";
+	const struct json *reference;
+	struct str description = wire_raw(json_get(schema, "description"));
+	size_t open = path->count;
 
+	while ((reference = json_get(schema, "$ref"))) {
+		schema = out->n < LARGEST_SCHEMA ? schema_referent(path, reference) : NULL;
+		description = description.n ? description : wire_raw(json_get(schema, "description"));
+	}
 	buf_addch(out, '{');
 	if (root) {
 		buf_addstr(out, "\"type\":\"object\"");
@@ -250,32 +328,36 @@ static void add_schema(struct buf *out, const struct json *schema, bool root, co
 		buf_addf(out, "\"type\":" STR_FMT, STR_ARG(inherited));
 		before = ",";
 	}
-	add_description(out, schema, &before);
+	add_description(out, schema, description, &before);
 	for (struct json_member m = json_members(schema); m.key; m = json_member_next(schema, m)) {
 		bool closed = json_str_is(m.key, "additionalProperties") && !json_is(m.value, JSON_OBJECT);
-		if (key_is_any(m.key, schema_dropped) || closed || (root && key_is_any(m.key, not_at_root)) ||
-		    json_str_is(m.key, "description") || (branches && json_str_is(m.key, "type")))
+		if (!key_is_any(m.key, schema_kept) || closed || (root && key_is_any(m.key, not_at_root)) ||
+		    (branches && json_str_is(m.key, "type")))
 			continue;
 		struct str key = json_raw(m.key), value = json_raw(m.value);
 		bool is_const = json_str_is(m.key, "const");
+		if (is_const && json_get(schema, "enum"))
+			continue;
 		buf_addf(out, "%s" STR_FMT ":", before, STR_ARG(is_const ? STR("\"enum\"") : key));
 		before = ",";
 		if (is_const) {
 			buf_addf(out, "[" STR_FMT "]", STR_ARG(value));
+		} else if (json_str_is(m.key, "required")) {
+			add_required(out, schema, m.value);
 		} else if (key_is_any(m.key, inner)) {
-			add_schema(out, m.value, false, NULL); /* true and false become {} */
+			add_schema(out, m.value, false, NULL, path); /* true and false become {} */
 		} else if (key_is_any(m.key, lists) && json_is(m.value, JSON_ARRAY)) {
 			for (const struct json *v = json_first(m.value); v; v = json_next(m.value, v)) {
 				buf_addch(out, v == json_first(m.value) ? '[' : ',');
-				add_schema(out, v, false, m.value == branches ? json_get(schema, "type") : NULL);
+				add_schema(out, v, false, m.value == branches ? json_get(schema, "type") : NULL, path);
 			}
 			buf_addstr(out, json_first(m.value) ? "]" : "[]");
-		} else if (key_is_any(m.key, maps) && json_is(m.value, JSON_OBJECT)) {
+		} else if (json_str_is(m.key, "properties") && json_is(m.value, JSON_OBJECT)) {
 			const char *comma = "{";
 			for (struct json_member p = json_members(m.value); p.key; p = json_member_next(m.value, p)) {
 				struct str name = json_raw(p.key);
 				buf_addf(out, "%s" STR_FMT ":", comma, STR_ARG(name));
-				add_schema(out, p.value, false, NULL);
+				add_schema(out, p.value, false, NULL, path);
 				comma = ",";
 			}
 			buf_addstr(out, comma[0] == '{' ? "{}" : "}");
@@ -283,7 +365,11 @@ static void add_schema(struct buf *out, const struct json *schema, bool root, co
 			buf_add(out, value.p, value.n);
 		}
 	}
+	bool no_items = !json_get(schema, "items") && !json_get(schema, "prefixItems");
+	if (no_items && !root && !branches && is_array_type(json_get(schema, "type") ? json_get(schema, "type") : type))
+		buf_addf(out, "%s\"items\":{}", before);
 	buf_addch(out, '}');
+	path->count = open;
 }
 
 void wire_put_tools(struct wire_writer *w, struct wire_head *facts, const struct json *head,
@@ -304,7 +390,7 @@ void wire_put_tools(struct wire_writer *w, struct wire_head *facts, const struct
 			facts->names = arena_new(a, struct wire_name, sent, arena_str(a, own), facts->names);
 		wire_put_text(w, form->name, sent, "");
 		wire_put_text(w, description ? form->description : form->undescribed, json_raw(description), "");
-		add_schema(&lowered, schema, true, NULL);
+		add_schema(&lowered, schema, true, NULL, &(struct schema_path){ schema, { schema }, 1 });
 		wire_put_text(w, form->schema, arena_str(a, buf_str(&lowered)), form->close);
 	}
 }
@@ -328,6 +414,22 @@ const struct wire_head *wire_head(const struct wire_form *form, struct head *h)
 	out->state = w.state;
 	h->translations[form->slot] = out;
 	return facts;
+}
+
+struct str wire_effort(const struct wire_form *form, const struct wire_head *head, unsigned quirks)
+{
+	static const char *const levels[] = { "low", "medium", "high", "xhigh", "max" };
+	const char *most = quirks & WIRE_EFFORT_LOW      ? "low"
+			   : quirks & WIRE_EFFORT_MEDIUM ? "medium"
+			   : quirks & WIRE_EFFORT_HIGH   ? "high"
+							 : form->highest_effort;
+
+	for (size_t i = 0, limit = COUNT_OF(levels); i < COUNT_OF(levels); i++) {
+		limit = strcmp(levels[i], most) ? limit : i;
+		if (str_is(head->effort, levels[i]))
+			return str_from(levels[MIN(i, limit)]);
+	}
+	return head->effort;
 }
 
 static struct str piece_at(struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count)

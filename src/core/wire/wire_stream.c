@@ -14,6 +14,18 @@ void wire_error(struct wire_stream *s, const char *what)
 		failure_set(&s->answer->failure, FAIL_GARBAGE, "the answer breaks the protocol: %s", what);
 }
 
+void wire_take_usage(struct wire_stream *s, const struct json *usage, struct usage counts)
+{
+	const double ticks_per_usd = 1e10; /* xAI */
+
+	if (counts.input + counts.cache_read + counts.cache_write + counts.output == 0)
+		return;
+	s->usage = counts;
+	s->usage.cost_usd = json_get(usage, "cost") ? json_double(json_get(usage, "cost"))
+						    : json_double(json_get(usage, "cost_in_usd_ticks")) / ticks_per_usd;
+	s->has_usage = true;
+}
+
 static void send_event(struct wire_stream *s)
 {
 	answer_event(s->answer, buf_str(&s->event));
@@ -112,6 +124,15 @@ void wire_seal(struct wire_stream *s, struct str rest)
 	buf_addf(&s->seal, "%s:" STR_FMT ":" STR_FMT, s->form->name, STR_ARG(s->origin), STR_ARG(rest));
 }
 
+void wire_seal_before(struct wire_stream *s, struct str rest)
+{
+	AUTO_BUF struct buf block = { 0 };
+
+	buf_addf(&block, "{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"%s:" STR_FMT ":" STR_FMT "\"}",
+		 s->form->name, STR_ARG(s->origin), STR_ARG(rest));
+	s->answer->sink->on_block(s->answer->data, segment_new(SEGMENT_UNSENT, buf_str(&block)));
+}
+
 struct wire_call *wire_call_add(struct wire_stream *s, int64_t index)
 {
 	struct wire_calls *c = &s->calls;
@@ -187,6 +208,29 @@ void wire_call_send(struct wire_stream *s, struct wire_call *call)
 	s->calls.sent = (size_t)(call - s->calls.list) + 1;
 }
 
+bool wire_end_by_word(struct wire_stream *s, struct str reason)
+{
+	static const char refusals[] = "content_filter|content_filtered|sensitive|refusal|guardrail_intervened|SAFETY|"
+				       "RECITATION|BLOCKLIST|PROHIBITED_CONTENT|SPII|LANGUAGE|RAI|IMAGE_SAFETY|"
+				       "IMAGE_PROHIBITED_CONTENT|IMAGE_RECITATION";
+	static const char torn[] = "insufficient_system_resource|error|server_error|network_error|abort|cancelled|"
+				   "failed|timeout|MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL|MALFORMED_RESPONSE|"
+				   "TOO_MANY_TOOL_CALLS|MISSING_THOUGHT_SIGNATURE";
+	struct str rest = reason, kind = str_cut(&rest, ':'), word = str_trim(rest.p ? rest : kind);
+
+	if (str_is_one_of_nocase(word, refusals) || str_is_one_of_nocase(kind, refusals)) {
+		if (!s->refusal.n && !str_is(word, "content_filter"))
+			buf_addf(&s->refusal, "the server's content filter (" STR_FMT ")", STR_ARG(word));
+		wire_finish(s, "refusal");
+		return true;
+	}
+	if (!str_is_one_of_nocase(word, torn))
+		return false;
+	failure_set(&s->answer->failure, FAIL_GARBAGE, "the server gave up in the middle of its answer (" STR_FMT ")",
+		    STR_ARG(word));
+	return true;
+}
+
 void wire_finish(struct wire_stream *s, const char *stop_reason)
 {
 	size_t count = s->calls.count;
@@ -229,6 +273,8 @@ void wire_close(struct wire_stream *s)
 
 static void take_event(struct wire_stream *s, const struct json *event)
 {
+	if (s->form == &form_chat && chat_take_failed_call(s, event))
+		return;
 	if (!s->answer->failure.kind && !failure_in_event(&s->answer->failure, event))
 		s->form->take(s, event);
 }
@@ -244,10 +290,14 @@ static int on_sse(void *data, struct str name, struct str payload)
 	if (!str_trim(payload).n)
 		return 0; /* a gateway keeps the connection alive */
 	if (!str_is(str_trim(payload), "[DONE]")) {
-		if (json_parse(&s->reader, payload.p, payload.n, &event, &err) == 0)
+		bool parsed = json_parse(&s->reader, payload.p, payload.n, &event, &err) == 0;
+		if (parsed && str_is(name, "error") && json_is(event, JSON_OBJECT) && s->form == &form_chat)
+			failure_from_error(&s->answer->failure, event);
+		else if (parsed)
 			take_event(s, event);
 		else if (!s->ending)
-			wire_error(s, err.text);
+			wire_error(s, arena_printf(&s->scratch, "%s: %.*s", err.text, (int)MIN(payload.n, (size_t)100),
+						   payload.p));
 		arena_reset(&s->scratch);
 	} else if (s->answer->started && s->form == &form_chat) {
 		chat_stop(s, STR("stop")); /* where the server forgot to say it */
@@ -265,6 +315,7 @@ void wire_stream_init(struct wire_stream *s, const struct wire_form *form, struc
 	s->origin = STR("0000000000000000");
 	s->sse.event = on_sse;
 	s->sse.data = s;
+	s->sse.bare = true;
 }
 
 void wire_stream_feed(struct wire_stream *s, const char *p, size_t n)
@@ -310,6 +361,11 @@ void wire_stream_release(struct wire_stream *s)
 		buf_release(&s->calls.list[i].seal);
 	}
 	free(s->calls.list);
+	for (size_t i = 0; i < s->waiting_count; i++)
+		buf_release(&s->waiting[i].events);
+	free(s->waiting);
+	buf_release(&s->arguments.events);
+	buf_release(&s->begun.events);
 	sse_release(&s->sse);
 	json_reader_release(&s->reader);
 	arena_release(&s->scratch);

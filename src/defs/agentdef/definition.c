@@ -327,7 +327,7 @@ static bool may_limit(const char *field, struct str text)
 	if (strcmp(field, "hooks") != 0)
 		return true;
 	for (size_t i = 0; i < HOOK_EVENT_COUNT; i++) {
-		const char *name = hook_event_info(i)->name;
+		const char *name = hook_events[i].name;
 		bool has_humps = name[1 + strspn(name + 1, "abcdefghijklmnopqrstuvwxyz")];
 		if (has_humps ? strcasestr(whole, name) : strstr(whole, name))
 			return true;
@@ -341,7 +341,7 @@ static void read_hooks(struct definition_reader *r, const struct json *value, vo
 	struct json_out w = json_out(&out);
 
 	if (json_is(value, JSON_NULL) || (json_is(value, JSON_OBJECT) && !value->count)) {
-		definition_note(r, DIAGNOSTIC_NOTE, "hooks: there are none");
+		definition_note(r, DIAGNOSTIC_NOTE, "hooks: none are defined");
 		return;
 	}
 	if (!may_limit("hooks", json_raw(value))) {

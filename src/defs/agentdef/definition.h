@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * definition.h - what an agent is: the meaning of one agent file, or of one entry of a settings file.
+ * definition.h - the definition of an agent: the contents of one agent file, or of one entry of a settings file.
  *
  * To add a field: a member here, a row in definition.c, a row in docs/agents.md and in tests/unit/agentdef/test_fields.c. */
 #pragma once

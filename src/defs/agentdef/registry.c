@@ -261,7 +261,7 @@ static void finish_plugin_agent(struct agent_definition *d, const struct catalog
 	d->ignored = false;
 	d->refused = definition_first_error(&d->common, &line) != NULL;
 	d->description = arena_printf(&d->arena, "Agent from %s plugin", plugin->name);
-	diagnostics_add(&all, DIAGNOSTIC_NOTE, 0, "no description: the name of its plugin stands in for it");
+	diagnostics_add(&all, DIAGNOSTIC_NOTE, 0, "no description: the name of its plugin is used instead");
 	d->diagnostics = all.list;
 	d->diagnostic_count = all.count;
 }
@@ -297,7 +297,7 @@ static void read_own(struct catalog *c, struct catalog_file *f, const struct cat
 	struct settings_file file;
 	struct err err = { 0 };
 	char text[400];
-	unsigned line;
+	unsigned line = 0;
 
 	if (location->own == OWN_BUILT_IN) {
 		builtin_each(c->sources.builtin, add_builtin, f);
@@ -310,8 +310,9 @@ static void read_own(struct catalog *c, struct catalog_file *f, const struct cat
 		status = err_set(&err, ERR_USAGE, "no such file: %s", f->path);
 	}
 	if (status < 0) {
-		snprintf(text, sizeof text, "%s%s", is_flag ? "Invalid --agents configuration: " : "", err.text);
-		catalog_file_fail(f, 0, text);
+		snprintf(text, sizeof text, "%s%s", is_flag ? "Invalid --agents configuration: " : "",
+			 is_flag ? err.text : settings_file_problem(&err, name, &line));
+		catalog_file_fail(f, line, text);
 		return;
 	}
 	catalog_file_clear(c, f);
@@ -341,8 +342,7 @@ static void read_own(struct catalog *c, struct catalog_file *f, const struct cat
 	}
 }
 
-/* permissions.deny of all of them; strictPluginOnlyCustomization of a managed one: true, or an object or list that names
- * agents. */
+/* permissions.deny of all of them; strictPluginOnlyCustomization of a managed one. */
 static void open_rules(struct catalog *c)
 {
 	struct agent_denials *denied = c->rules = xcalloc(1, sizeof *denied);
@@ -350,14 +350,11 @@ static void open_rules(struct catalog *c)
 	for (size_t i = 0; i < c->order_count; i++) {
 		const struct catalog_file *f = c->order[i];
 		const struct json *root = f->state ? ((const struct settings_file *)f->state)->root : NULL;
-		const struct json *lock = json_get(root, "strictPluginOnlyCustomization");
 		agent_denials_add(denied, json_get(json_get(root, "permissions"), "deny"),
 				  definition_source_name(f->source));
-		if (f->source != SOURCE_MANAGED)
-			continue;
-		for (const struct json *v = json_items(lock); v; v = json_next(lock, v))
-			c->plugins_only |= json_str_is(v, "agents");
-		c->plugins_only |= json_bool(lock) || json_bool(json_get(lock, "agents"));
+		if (f->source == SOURCE_MANAGED)
+			c->plugins_only |=
+				settings_locks_kind(json_get(root, "strictPluginOnlyCustomization"), "agents");
 	}
 	for (struct str rules = str_from(c->sources.denied); rules.p;)
 		agent_denials_add_rule(denied, rule_cut(&rules), "cliArg");
@@ -407,6 +404,16 @@ const struct catalog_entry *agent_registry_find(const struct catalog *r, struct 
 		if (agent_type_same(type, str_from(r->active[i]->name)))
 			return r->active[i];
 	return NULL;
+}
+
+const struct agent_definition *agent_registry_of_user(const struct catalog *r, const char *name)
+{
+	const struct agent_definition *found = NULL;
+
+	for (size_t i = 0; r && i < r->all_count; i++)
+		if (r->all[i].item->source == SOURCE_USER && !strcasecmp(r->all[i].name, name))
+			found = r->all[i].definition;
+	return found;
 }
 
 struct agent_definition *agent_registry_get(const struct catalog *r, struct str type, struct err *err)

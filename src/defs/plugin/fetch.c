@@ -12,6 +12,7 @@
 #include "lib/io/spawn.h"
 #include "lib/base/id.h"
 #include "lib/io/file_at.h"
+#include "lib/io/url.h"
 
 struct program {
 	const char *const *argv; /* argv[0] is found on PATH */
@@ -116,8 +117,7 @@ int npm_source_read(struct arena *a, const struct json *source, struct npm_sourc
 	    (!str_is_name(version, ".+-^~*<>=| ") || version.p[0] == '-' || version.n > 100))
 		return err_set(err, ERR_USAGE, "version: expected a version, a range or a tag");
 	struct str address = str_from(s.registry);
-	bool is_registry = str_starts(address, STR("https://")) || str_starts(address, STR("http://127.0.0.1:")) ||
-			   str_starts(address, STR("http://localhost:")) || str_starts(address, STR("http://[::1]:"));
+	bool is_registry = str_starts(address, STR("https://")) || (s.registry && url_is_loopback(s.registry));
 	if (json_get(source, "registry") && !is_registry)
 		return err_set(err, ERR_USAGE, "registry: expected an address that begins with https://");
 	*ret_source = s;

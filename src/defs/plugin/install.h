@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * install.h - what was installed, from where, and what the user consented to; and how it gets there. Plain files in <config>/plugins that other
- * programs read and write as well, each replaced atomically, with all foreign members kept:
+ * install.h - installing plugins, and the records of what was installed, from where, and the user's consent. Plain files in
+ * <config>/plugins that other programs read and write as well, each replaced atomically, with all foreign members kept:
  *
  *     known_marketplaces.json  {"NAME": {"source": {...}, "installLocation": DIR, "lastUpdated": TIME}}
  *     installed_plugins.json   {"version": 2, "plugins": {ID: [{"scope", "installPath", "version", "installedAt", ...}]}}

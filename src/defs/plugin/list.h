@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * list.h - all plugins of a run: which are there, which count, what is wrong with the others. Immutable once made, shared
- * by reference.
+ * list.h - all plugins of a run: which ones exist, which are enabled, and the problems of the others. Immutable,
+ * shared by reference.
  *
  * The order is that of precedence: --plugin-dir, installed ones in the order of enabledPlugins, skills directories. Of two
  * enabled plugins with one name the first is used, because their agents and skills would have the same names. */

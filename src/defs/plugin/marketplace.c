@@ -95,7 +95,7 @@ int marketplace_read(struct marketplace *m, const char *dir, struct err *err)
 	const char *path = path_join(&m->arena, real, ".claude-plugin/marketplace.json");
 	status = settings_file_read(&m->file, path, err);
 	if (status == 0 && !m->file.root)
-		status = err_set(err, ERR_NOT_FOUND, "there is no marketplace in %s: %s is missing", dir, path);
+		status = err_set(err, ERR_NOT_FOUND, "no marketplace in %s: %s is missing", dir, path);
 	if (status == 0)
 		status = read_offers(m, err);
 	if (status < 0)

@@ -62,12 +62,10 @@ void plugin_fail(struct plugin *p, enum plugin_fault fault, const char *file, un
 
 void plugin_complain_err(struct plugin *p, enum plugin_fault fault, const char *file, const struct err *err)
 {
-	size_t n = strlen(file);
-	unsigned line = 0;
-	int used = 0;
-	bool placed = !strncmp(err->text, file, n) && sscanf(err->text + n, ":%u:%*u: %n", &line, &used) == 1 && used;
+	unsigned line;
+	const char *what = settings_file_problem(err, file, &line);
 
-	plugin_complain(p, fault, NULL, file, placed ? line : 0, "%s", placed ? err->text + n + used : err->text);
+	plugin_complain(p, fault, NULL, file, line, "%s", what);
 }
 
 bool plugin_name_is_good(struct str name)

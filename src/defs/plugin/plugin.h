@@ -14,7 +14,6 @@ enum plugin_origin {
 	PLUGIN_INLINE,     /* --plugin-dir: name@inline */
 	PLUGIN_INSTALLED,  /* enabledPlugins: name@marketplace */
 	PLUGIN_SKILLS_DIR, /* a folder with a manifest among the skills: name@skills-dir */
-	PLUGIN_ORIGIN_COUNT
 };
 
 enum plugin_state {

@@ -14,7 +14,6 @@
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
 #include "lib/io/dir.h"
-#include "lib/io/http.h"
 #include "lib/io/file.h"
 #include "defs/plugin/plugin.h"
 
@@ -68,7 +67,7 @@ static struct str archive_reason(struct unpacking *u)
 {
 	const char *why = u->lib.error_string(u->archive);
 
-	return str_trim(str_from(why ? why : "unknown archive_reason"));
+	return str_trim(str_from(why ? why : "unknown reason"));
 }
 
 static const char *name_problem(struct str name)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * options.c - one table of options by name. Values are copied; a later value replaces an earlier one. */
 #include "defs/policy/options.h"
-#include "defs/agentdef/registry.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"
 
@@ -22,6 +21,7 @@ enum kind {
 	THINKING,
 	CHOICE,  /* a text, one of choices */
 	PROMPTS, /* a switch: the last of choices sets it */
+	PROMPT_TOOL,
 };
 
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -87,7 +87,7 @@ static const struct option {
 	{ "one-run", SWITCH, AT(one_run) },
 	{ "parent-session-id", UUID, AT(parent_session_id) },
 	{ "permission-mode", MODE, 0, NULL },
-	{ "permission-prompt-tool", TEXT, AT(permission_prompt_tool) },
+	{ "permission-prompt-tool", PROMPT_TOOL, AT(permission_prompt_tool) },
 	{ "permission-prompts", PROMPTS, offsetof(struct options, no_answers), WORDS("host", "none") },
 	{ "plan-mode-required", SWITCH, AT(plan_mode_required) },
 	{ "plugin-dir", PLUGIN, 0, NULL },
@@ -187,6 +187,11 @@ static int option_check(const struct option *option, const char **value, struct 
 				       "--%s expects adaptive, disabled or a number of tokens, not '%s'", option->name,
 				       *value);
 		return 0;
+	case PROMPT_TOOL: /* at once: with another name a question would have no one to answer it */
+		if (!str_is(text, "stdio") && !str_starts(text, STR("mcp__")))
+			return err_set(err, ERR_USAGE, "--%s expects stdio or mcp__SERVER__TOOL, not '%s'",
+				       option->name, *value);
+		return 0;
 	case DENY_RULES: /* at once: a rule that forbids must not turn out to be unreadable when it is needed */
 		while (text.p) {
 			struct str one = rule_cut(&text);
@@ -243,11 +248,7 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 	case MODE:
 		o->mode_given = true;
 		if (!permission_mode_parse(str_from(value), &o->permission_mode))
-			return err_set(
-				err, ERR_USAGE,
-				"unknown permission mode '%s': expected default, acceptEdits, plan, dontAsk, auto "
-				"or bypassPermissions",
-				value);
+			return err_set(err, ERR_USAGE, PERMISSION_MODE_UNKNOWN, value);
 		return permission_check_mode(o->permission_mode, err);
 	case DIRECTORY:
 		add_to_list(o, &o->add_dirs, &o->add_dir_count, value);
@@ -279,12 +280,16 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 int options_directories(const struct options *o, struct arena *a, const char **ret_cwd, const char **ret_config,
 			struct err *err)
 {
-	const char *config = o->config_dir ? o->config_dir : getenv("CLAUDE_CONFIG_DIR");
-	const char *home = getenv("HOME");
+	const char *variable = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
+	const char *config = o->config_dir ? o->config_dir : variable;
 	AUTO_FREE char *here = getcwd(NULL, 0);
 
 	if (!o->cwd && !here)
 		return err_set(err, ERR_IO, "the working directory cannot be found: %m");
+	if (home && home[0] && home[0] != '/') /* or the project could bring what the user says */
+		return err_set(err, ERR_USAGE, "HOME is not an absolute path: %s", home);
+	if (!o->config_dir && variable && variable[0] && variable[0] != '/')
+		return err_set(err, ERR_USAGE, "CLAUDE_CONFIG_DIR is not an absolute path: %s", variable);
 	if (!config || !config[0]) {
 		if (!home || !home[0])
 			return err_set(err, ERR_USAGE, "HOME is not set: set it, or CLAUDE_CONFIG_DIR");

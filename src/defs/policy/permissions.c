@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * permissions.c - the rules that hold: those of the settings and those of the options. */
 #include "defs/policy/permissions.h"
+#include "lib/git/git_head.h"
 #include "lib/io/file.h"
 
 static const char *const layer_names[] = {
@@ -189,6 +190,13 @@ int policy_start_permission(struct permission *p, const struct options *o, const
 	p->own_dirs = own;
 	p->root = dirs[0];
 	p->dirs = dirs;
+	AUTO_FREE char *here = realpath(dirs[0], NULL);
+	const char *checkout = here && !p->copy_root ? git_root(a, here) : NULL;
+	const char *main_checkout = checkout ? git_main_checkout(a, checkout) : NULL;
+	if (main_checkout) { /* the user started it in a linked worktree: rules about the main checkout mean it, too */
+		p->copy_root = checkout;
+		p->copy_of[0] = main_checkout;
+	}
 	return policy_start_mode(s, o, &p->mode, err);
 }
 

@@ -16,8 +16,8 @@ void policy_limit_modes(struct permission *p, const struct settings *s);
 /* Those of the options allowed-tools and disallowed-tools, added to p->own. */
 void policy_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data);
 
-/* Its working directories: cwd, --add-dir, then those of the settings, of which one that does not exist grants nothing: whoever may
- * make it could make it a link. NULL-terminated, in the arena. */
+/* Its working directories: cwd, --add-dir, then those of the settings, of which one that does not exist grants nothing: it could
+ * become a link. NULL-terminated, in the arena. */
 int policy_directories(const struct options *o, const struct settings *s, struct arena *a, const char *cwd,
 		       const char *const **ret_dirs, struct err *err);
 /* What options and settings say about the main agent of a session, but for the rules of the settings and policy_limit_modes(), which

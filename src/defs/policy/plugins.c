@@ -85,64 +85,42 @@ static void add_paths(struct catalog_plugin_path *to, size_t *count, const struc
 }
 
 /* Of a plugin that failed all problems count; otherwise those about its files of agents, and the catalog finds what is wrong
- * inside them. */
-const struct catalog_plugin *plugin_list_agents(const struct plugin_list *list, struct arena *a, size_t *ret_count)
+ * inside them. The catalogs of skills and styles report no problems. */
+const struct catalog_plugin *plugin_list_definitions(const struct plugin_list *list, enum plugin_definitions what,
+						     struct arena *a, size_t *ret_count)
 {
 	struct catalog_plugin *found = arena_calloc(a, (list->count + 1) * sizeof *found);
 	size_t n = 0;
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct plugin *p = list->all[i];
-		if (p->state == PLUGIN_DISABLED)
+		bool failed = p->state == PLUGIN_FAILED, agents = what == PLUGIN_AGENTS;
+		if (p->state == PLUGIN_DISABLED || (failed && !agents))
 			continue;
-		struct catalog_plugin_path *paths = arena_calloc(a, (p->agents.count + 1) * sizeof *paths);
+		size_t most = p->agents.count + p->skills.count + p->commands.count + p->styles.count;
+		struct catalog_plugin_path *paths = arena_calloc(a, (most + 1) * sizeof *paths);
 		struct catalog_problem *problems = arena_calloc(a, (p->error_count + 1) * sizeof *problems);
 		struct catalog_plugin *to = &found[n++];
-		*to = (struct catalog_plugin){ .name = p->name, .vars = p->vars, .paths = paths, .problems = problems };
-		if (p->state == PLUGIN_ENABLED)
-			add_paths(paths, &to->path_count, &p->agents, false);
-		for (size_t k = 0; k < p->error_count; k++) {
+		*to = (struct catalog_plugin){
+			.name = p->name, .vars = p->vars, .trusted = p->trusted, .paths = paths, .problems = problems
+		};
+		if (!failed)
+			add_paths(paths, &to->path_count,
+				  agents                  ? &p->agents
+				  : what == PLUGIN_STYLES ? &p->styles
+							  : &p->skills,
+				  false);
+		if (what == PLUGIN_SKILLS)
+			add_paths(paths, &to->path_count, &p->commands, true);
+		for (size_t k = 0; agents && k < p->error_count; k++) {
 			const struct plugin_error *e = &p->errors[k];
-			if (p->state == PLUGIN_FAILED || (e->key && !strcmp(e->key, "agents")))
+			if (failed || (e->key && !strcmp(e->key, "agents")))
 				problems[to->problem_count++] =
 					(struct catalog_problem){ e->file, e->line, e->message };
 		}
 	}
 	*ret_count = n;
 	return found;
-}
-
-static const struct catalog_plugin *list_enabled(const struct plugin_list *list, struct arena *a, bool styles,
-						 size_t *ret_count)
-{
-	struct catalog_plugin *found = arena_calloc(a, (list->enabled_count + 1) * sizeof *found);
-
-	for (size_t i = 0; i < list->enabled_count; i++) {
-		const struct plugin *p = list->enabled[i];
-		size_t most = p->skills.count + p->commands.count + p->styles.count;
-		struct catalog_plugin_path *paths = arena_calloc(a, (most + 1) * sizeof *paths);
-		found[i] = (struct catalog_plugin){
-			.name = p->name, .vars = p->vars, .trusted = p->trusted, .paths = paths
-		};
-		if (styles) {
-			add_paths(paths, &found[i].path_count, &p->styles, false);
-			continue;
-		}
-		add_paths(paths, &found[i].path_count, &p->skills, false);
-		add_paths(paths, &found[i].path_count, &p->commands, true);
-	}
-	*ret_count = list->enabled_count;
-	return found;
-}
-
-const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, struct arena *a, size_t *ret_count)
-{
-	return list_enabled(list, a, false, ret_count);
-}
-
-const struct catalog_plugin *plugin_list_styles(const struct plugin_list *list, struct arena *a, size_t *ret_count)
-{
-	return list_enabled(list, a, true, ret_count);
 }
 
 size_t plugin_list_hook_count(const struct plugin_list *list)
@@ -174,12 +152,7 @@ void plugin_list_hooks(const struct plugin_list *list, struct hook_source *ret_s
 
 bool policy_plugins_only(const struct settings *settings, const char *kind)
 {
-	const struct json *lock = settings_get(settings, "strictPluginOnlyCustomization", NULL);
-
-	for (const struct json *v = json_items(lock); v; v = json_next(lock, v))
-		if (json_str_is(v, kind))
-			return true;
-	return json_bool(lock) || json_bool(json_get(lock, kind));
+	return settings_locks_kind(settings_get(settings, "strictPluginOnlyCustomization", NULL), kind);
 }
 
 static const char *look_up(void *data, struct str name)

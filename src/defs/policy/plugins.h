@@ -17,11 +17,10 @@ int services_find_plugins(struct services *sv, const struct settings *settings, 
  * directories of what is enabled. */
 int services_open_plugins(struct services *sv, const struct settings *settings, struct err *err);
 
-/* What enabled plugins bring. Everything is in the arena or borrowed from the list. */
-const struct catalog_plugin *plugin_list_agents(const struct plugin_list *list, struct arena *a, size_t *ret_count);
-const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, struct arena *a,
-						size_t *ret_count); /* and commands */
-const struct catalog_plugin *plugin_list_styles(const struct plugin_list *list, struct arena *a, size_t *ret_count);
+/* What enabled plugins bring to a catalog. Everything is in the arena or borrowed from the list. */
+enum plugin_definitions { PLUGIN_AGENTS, PLUGIN_SKILLS /* and commands */, PLUGIN_STYLES };
+const struct catalog_plugin *plugin_list_definitions(const struct plugin_list *list, enum plugin_definitions what,
+						     struct arena *a, size_t *ret_count);
 /* Named plugin:PLUGIN:SERVER; each entry looks up the plugin's own variables before the environment. */
 const struct mcp_entry *plugin_list_servers(const struct plugin_list *list, struct arena *a, size_t *ret_count);
 /* `agent` of the first plugin that has one in its settings.json; NULL: none. */
@@ -29,7 +28,7 @@ const char *plugin_list_main_agent(const struct plugin_list *list);
 /* Objects of hooks: how many, and all of them as sources, which borrow from the list. list may be NULL. */
 size_t plugin_list_hook_count(const struct plugin_list *list);
 void plugin_list_hooks(const struct plugin_list *list, struct hook_source *ret_sources);
-/* strictPluginOnlyCustomization of managed settings: true, or an object or list that names this kind ("hooks", ...). */
+/* strictPluginOnlyCustomization of managed settings names this kind ("hooks", ...). */
 bool policy_plugins_only(const struct settings *settings, const char *kind);
 /* PATH with the bin directories of plugins behind it; NULL: no plugin has one. */
 const char *plugin_list_path(const struct plugin_list *list, struct arena *a, const char *path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * policy.c - compiles the settings. */
 #include "defs/policy/policy.h"
+#include "core/model/providers.h"
 #include "defs/policy/permissions.h"
 #include "defs/policy/plugins.h"
 #include "defs/policy/sources.h"
@@ -116,10 +117,12 @@ static void set_variable(void *data, const struct settings_var *var)
 		env_set(data, var->name, var->value);
 }
 
-/* Variables that commands and servers do not get: keys of models, and what sandbox.credentials denies. A file of the user may give one
+/* Variables that commands and servers do not get: keys of models and of providers, and what sandbox.credentials denies. A file of the user may give one
  * back ({"name": N, "mode": "allow"}); denied names win. */
 struct scrub {
 	struct arena *arena;
+	const char **provider_keys; /* variables that hold the keys of providers */
+	size_t provider_key_count;
 	struct name_row {
 		struct str name;
 		bool allowed;
@@ -145,6 +148,12 @@ static void read_credentials(void *data, const struct settings_item *item)
 	}
 }
 
+static void add_provider_key(struct scrub *s, const char *variable)
+{
+	if (variable)
+		*arena_push(s->arena, s->provider_keys, s->provider_key_count) = variable;
+}
+
 static bool is_scrubbed(const struct scrub *s, struct str name)
 {
 	bool allowed = false;
@@ -156,6 +165,9 @@ static bool is_scrubbed(const struct scrub *s, struct str name)
 			return true;
 		allowed = true;
 	}
+	for (size_t i = 0; i < s->provider_key_count && !allowed; i++)
+		if (str_is(name, s->provider_keys[i]))
+			return true;
 	return !allowed && env_is_model_key(name);
 }
 
@@ -180,6 +192,13 @@ static void make_env(const struct services *sv, struct policy *p)
 		env_set(&env, "PATH", path);
 	struct scrub scrub = { .arena = &p->env_arena };
 	settings_each(p->settings, "sandbox.credentials", read_credentials, &scrub);
+	const struct json *own = settings_get(p->settings, "providers", NULL);
+	for (const struct provider *const *each = provider_table; *each; each++) {
+		add_provider_key(&scrub, (*each)->env.api_key);
+		add_provider_key(&scrub, (*each)->env.auth_token);
+	}
+	for (struct json_member m = json_members(own); m.key; m = json_member_next(own, m))
+		add_provider_key(&scrub, json_cstr(json_get(m.value, "keyEnv"), scrub.arena));
 	const char **all = arena_calloc(env.arena, (env.vars.count + 1) * sizeof *all);
 	const char **kept = arena_calloc(env.arena, (env.vars.count + 1) * sizeof *kept);
 	p->own_envp = all;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * services.c - see services.h. */
+#include <assert.h>
 #include "defs/policy/services.h"
 #include "core/model/catalog.h"
 #include "core/store/session_list.h"
@@ -184,9 +185,11 @@ static void read_pin(void *data, const struct settings_var *var)
 static void read_pins(const struct services *sv, struct pins *ret)
 {
 	*ret = (struct pins){ 0 };
-	for (size_t i = 0; provider_table[i]; i++)
+	for (size_t i = 0; provider_table[i]; i++) {
+		assert(i < MOST_PLACES);
 		ret->list[i].value =
 			provider_table[i]->pin ? services_getenv(sv, NULL, ENV_OWN, provider_table[i]->pin) : NULL;
+	}
 	settings_env_each(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, read_pin, ret);
 	for (size_t i = 0; provider_table[i]; i++) {
 		struct str value = str_trim(str_from(ret->list[i].value));
@@ -251,6 +254,11 @@ static int read_providers(struct services *sv, struct err *err)
 	AUTO_ARENA struct arena a = { 0 };
 	struct err why = { 0 };
 
+	const char *path = services_catalog_file(sv, &a);
+	if (path && file_read(path, LARGEST_CATALOG, &file, &why) == 0 &&
+	    catalog_read(&providers->arena, buf_str(&file), settings_texts(settings, "modelCatalogKeys", &a),
+			 &providers->file, &providers->file_count, &why) < 0)
+		services_log(sv, "models", "%s is not used: %s", path, why.text);
 	if (own && settings_bool(settings, "lockedProviders")) {
 		struct json_out w = json_out(&managed);
 		json_open(&w, '{');
@@ -261,11 +269,6 @@ static int read_providers(struct services *sv, struct err *err)
 		return err_wrap(err, "%s:%u", at.file, at.line);
 	if (overrides)
 		providers_read_overrides(providers, json_raw(overrides));
-	const char *path = services_catalog_file(sv, &a);
-	if (path && file_read(path, LARGEST_CATALOG, &file, &why) == 0 &&
-	    catalog_read(&providers->arena, buf_str(&file), settings_texts(settings, "modelCatalogKeys", &a),
-			 &providers->file, &providers->file_count, &why) < 0)
-		services_log(sv, "models", "%s is not used: %s", path, why.text);
 	return 0;
 }
 

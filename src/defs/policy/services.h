@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * services.h - what every session borrows from its runtime: the loop, connections, registries, options and policy. struct cadre
- * (product/runtime) owns it; the rooms between know only this. */
+ * (product/runtime) owns it; the rooms below that know only this struct. */
 #pragma once
 #include <cadre.h>
 #include "lib/io/change_queue.h"
@@ -20,18 +20,15 @@ struct cadre_wire;
 struct classifier;
 struct hook_engine;
 struct hook_runner;
-struct mcp_config;
 struct mcp_pool;
 struct mcp_transport;
 struct mcp_transport_handlers;
-struct sandbox;
 struct session_list;
-struct state;
 struct web;
 struct worktree_pool;
 
-/* Gets all events of the sessions of a runtime: the trace, the debug log, the control socket. Functions that
- * are NULL are not called. An event's line is on disk before it comes. */
+/* Receives all events of the sessions of a runtime: the trace, the debug log, the control socket. Functions may be
+ * NULL. An event's line is on disk before the event. */
 struct event;
 struct query;
 struct observer {
@@ -58,26 +55,24 @@ struct services {
 	struct head_pool heads;
 	struct lock_table locks;
 	struct store store;          /* ready once store.config_dir is set */
-	struct state *state;         /* opened with the first session, as all that follows */
 	struct policy policy;        /* of the first session, and of what has no session */
 	struct policy *policies;     /* of sessions with other folders or options; list by next */
 	struct change_queue changes; /* of files behind locks: settings, tokens */
 	struct variable *variables;  /* owned list */
-	struct plugin_list *plugins; /* reference */
+	struct plugin_list *plugins; /* reference; created with the first session, as are all members below */
 	struct catalog *registry;
 	const char
 		*recorded_mode; /* "coordinator" or "normal", of the session that was resumed first; NULL: none was */
 	struct catalog *skills; /* NULL: there are none */
 	struct hook_engine *hooks;
 	struct http *hook_http;
-	struct hook_runner *hook_model, *hook_server;
-	struct hook_runner *hook_callback; /* hooks that are functions of the host; NULL: none */
+	const struct hook_runner *hook_callback; /* hooks that are functions of the host; NULL: none */
 	struct web *web;
 	struct classifier *classifier;
 	struct worktree_pool *worktrees;
-	struct mcp_env server_env; /* what those of all sessions have in common */
+	struct mcp_env server_env; /* shared by the servers of all sessions */
 	struct mcp_pool *server_pool;
-	/* Makes the transport of a server that lives in the host; NULL: there are none. */
+	/* Creates the transport of a server inside the host; NULL: there are none. */
 	struct mcp_transport *(*host_transport)(struct services *sv, struct mcp_server *server,
 						const struct mcp_transport_handlers *handlers, void *data);
 	struct host_server {
@@ -94,10 +89,10 @@ struct services {
 	struct agent_tree *trees;                /* of these sessions; list by next */
 	size_t session_count;
 	size_t descriptor_limit;
-	size_t most_children;       /* at work at a time, by the settings */
+	size_t most_children;       /* running at a time, by the settings */
 	struct observer *observers; /* list by next; owned */
 	unsigned draining;          /* worktrees, servers and hooks that are being ended */
-	unsigned busy;              /* turns that run, watches that keep us, sessions that close */
+	unsigned busy;              /* running turns, watches with keep, closing sessions */
 	unsigned in_callback;       /* event callbacks of the host that have not returned */
 	bool paused;                /* a writer is too far behind */
 };

@@ -29,21 +29,12 @@ const char *services_project_dir(const struct services *sv, struct arena *a, con
 	return root ? root : cwd;
 }
 
-bool services_believe(struct services *sv, bool trusted, const char *project_dir, const struct definition *d)
+bool services_believe(const struct settings *settings, const struct definition *d)
 {
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_TRUST struct trust trust = { 0 };
-	const char *state_file;
+	const struct settings_spec *of = settings_source(settings);
 
-	if (d->source != SOURCE_PROJECT || !trusted)
-		return d->source != SOURCE_PROJECT;
-	if (path_is_inside(d->file, project_dir))
-		return true;
-	/* Of an additional directory, or of the folder of the runtime's first session */
-	const char *end = strstr(d->file, "/.claude/");
-	const char *dir = end ? arena_dup(&a, d->file, (size_t)(end - d->file)) : d->file;
-	return services_state_file(sv, &a, &state_file, NULL) == 0 && trust_read(&trust, state_file, NULL) == 0 &&
-	       trust_has(&trust, trust_folder(&a, dir));
+	return d->source != SOURCE_PROJECT ||
+	       (settings_trusted(settings) && trust_covers(of->cwd, of->state_file, d->file));
 }
 
 int services_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)
@@ -91,6 +82,8 @@ void catalog_sources_hold(struct catalog_sources *sources, struct arena *a, cons
 	AUTO_FREE char *root = settings_trusted(settings) ? NULL : realpath(trust_folder(a, sources->cwd), NULL);
 
 	sources->held_in = root ? arena_strdup(a, root) : NULL;
+	sources->state_file = settings_source(settings)->state_file;
+	sources->is_covered = trust_covers;
 }
 
 /* For --debug. */
@@ -133,7 +126,7 @@ int services_agents(struct services *sv, struct arena *a, struct catalog **ret_r
 		status = services_find_plugins(sv, settings, &plugins, err);
 	if (status == 0) {
 		catalog_sources_hold(&sources, a, settings ? settings : sv->policy.settings);
-		sources.plugins = plugin_list_agents(plugins, a, &sources.plugin_count);
+		sources.plugins = plugin_list_definitions(plugins, PLUGIN_AGENTS, a, &sources.plugin_count);
 		status = agent_registry_new(&sources, ret_registry, err);
 	}
 	if (status == 0)
@@ -201,7 +194,6 @@ int services_settings_spec(struct services *sv, struct arena *a, struct settings
 	AUTO_TRUST struct trust trust = { 0 };
 	struct catalog_sources sources;
 	const char *managed = NULL, *state_file;
-
 	struct err unread = { 0 };
 
 	if (services_agent_sources(sv, a, &sources, err) < 0 || parent_settings(&sv->options, a, &managed, err) < 0 ||
@@ -272,7 +264,7 @@ static void warn_kind(const struct settings *s, enum settings_note_kind kind, co
 	warn(data, text.p);
 }
 
-/* Whoever reads the file has the key; a backup and a screen that is shared do, too. */
+/* A key in a file is also in its backups, and on a shared screen. */
 static void warn_of_keys(const struct settings *s, settings_warn_fn *warn, void *data)
 {
 	struct settings_origin at = { 0 };
@@ -320,8 +312,6 @@ void policy_warn_settings(const struct settings *s, settings_warn_fn *warn, void
 		  data);
 	warn_of_keys(s, warn, data);
 }
-
-/* From the options of a runtime to its MCP servers. */
 
 /* Whose variables an entry sees: those of the settings that count, of clients, then the environment. */
 struct lookup {

@@ -21,10 +21,10 @@ int services_agent_sources(struct services *sv, struct arena *a, struct catalog_
 void catalog_sources_hold(struct catalog_sources *sources, struct arena *a, const struct settings *settings);
 /* Whether main agents coordinate workers: a session that is resumed stays what it was. */
 bool policy_coordinates(const struct services *sv);
-/* Where project files are looked for: --config-root, else the repository of cwd, else cwd. In the arena, or cwd. */
+/* Where project files are looked for: --project-config-root, else the repository of cwd, else cwd. In the arena, or cwd. */
 const char *services_project_dir(const struct services *sv, struct arena *a, const char *cwd);
-/* Whether the user trusts whoever wrote a definition; trusted: the folder of the project. */
-bool services_believe(struct services *sv, bool trusted, const char *project_dir, const struct definition *d);
+/* Whether the user trusts the author of a definition: a repository in the project is another project. */
+bool services_believe(const struct settings *settings, const struct definition *d);
 int services_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err);
 
 /* From the options of a runtime to its MCP servers. */

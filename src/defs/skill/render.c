@@ -72,13 +72,20 @@ static void render_run_command(struct skill_render *r, struct str command)
 	AUTO_BUF struct buf filled = { 0 }, input = { 0 };
 	struct json_out w = json_out(&input);
 
+	r->values.in_command = true;
 	template_fill(&filled, command, &r->values);
+	r->values.in_command = false;
 	if (r->spec.no_commands) {
 		buf_addstr(&r->text, "[the command was not run: disableSkillShellExecution is set]");
 		return;
 	}
 	if (!r->spec.shell) {
 		render_fail(r, "it runs a command", STR("this agent has no Bash tool"));
+		return;
+	}
+	if (r->values.refused) {
+		render_fail(r, "it runs a command with the name of a directory that a shell would read as code",
+			    str_from(r->values.refused));
 		return;
 	}
 	json_putf(&w, "{command:'%.*s', timeout:%lld", STR_ARG(buf_str(&filled)), (long long)COMMAND_MS);
@@ -136,13 +143,18 @@ static void render_step_files(struct skill_render *r)
 			buf_addf(&r->text, "\n\n<file path=\"%s\">\n" STR_FMT "\n</file>", r->path, STR_ARG(content));
 		tool_call_free(TAKE(r->call));
 	}
-	while (!r->call && r->spec.reader && r->files.count < MOST_FILES && template_next_file(&r->unread, &name)) {
+	while (!r->call && r->spec.reader && template_next_file(&r->unread, &name)) {
 		AUTO_BUF struct buf input = { 0 };
 		struct json_out w = json_out(&input);
 		/* Most words behind an @ name a person or something else: only what is a file is one. */
 		r->path = path_absolute(&r->arena, r->spec.env->cwd, name);
 		if (!file_is_regular(r->path) || map_get(&r->files, str_from(r->path)))
 			continue;
+		if (r->files.count == MOST_FILES) {
+			buf_addf(&r->text, "\n\n(%s and further files were not attached: %d is the most)", r->path,
+				 MOST_FILES);
+			break;
+		}
 		map_set(&r->files, str_from(r->path), r);
 		json_putf(&w, "{file_path:'%s'", r->path);
 		render_start_call(r, r->spec.reader, &w);

@@ -228,7 +228,7 @@ static void describe_by_body(struct definition_reader *r, struct str body)
 		*nul = ' ';
 	r->d->description = text.n ? arena_dup(&r->d->arena, text.p, text.n) : "";
 	definition_note(r, DIAGNOSTIC_NOTE, "no description: %s",
-			text.n ? "the first paragraph stands in for it" : "and no text that could stand in for it");
+			text.n ? "the first paragraph is used instead" : "and no text to use instead");
 }
 
 static void release_rules(struct definition *d)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * skill.h - what a skill is: the meaning of one SKILL.md, or of one file of a commands directory. What grants something and
+ * skill.h - the definition of a skill: the contents of one SKILL.md, or of one file of a commands directory. What grants something and
  * cannot be read grants nothing; what forbids something and cannot be read refuses the skill.
  *
  * To add a field: a member here, a row in skill.c, a row in docs/skills.md and in tests/unit/skill/test_fields.c. */

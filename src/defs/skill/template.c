@@ -115,7 +115,7 @@ static bool is_number(struct str s)
 }
 
 /* "${NAME}" at the beginning of s. Returns its length, 0: not a variable of ours. */
-static size_t put_variable(struct buf *out, struct str s, const struct template_values *v)
+static size_t put_variable(struct buf *out, struct str s, struct template_values *v)
 {
 	const struct skill *k = v->skill;
 	const struct {
@@ -134,7 +134,11 @@ static size_t put_variable(struct buf *out, struct str s, const struct template_
 		bool is_plugin = !strncmp(variables[i].name, "CLAUDE_PLUGIN", 13);
 		if (!str_is(name, variables[i].name) || (is_plugin && !k->plugin))
 			continue;
-		buf_addstr(out, variables[i].value ? variables[i].value : "");
+		const char *value = variables[i].value ? variables[i].value : "";
+		if (v->in_command && strpbrk(value, "$`\"'\\;&|<>()#\n\r\t"))
+			v->refused = variables[i].name;
+		else
+			buf_addstr(out, value);
 		return name.n + 3;
 	}
 	return 0;

@@ -11,7 +11,8 @@
  *     @path                  a file that is attached
  *
  * Commands are found in the file as it was written, before anything is put in: what a user gives as an argument never becomes
- * a command, and what was put in is not looked at again. */
+ * a command, and what was put in is not looked at again. In a command no variable stands for a path that a shell would read as
+ * code: who made a directory has chosen its name. */
 #pragma once
 #include "defs/skill/skill.h"
 
@@ -42,6 +43,8 @@ struct template_values {
 	struct str *words; /* the arguments as a shell would split them */
 	size_t count;
 	bool used; /* some argument was put in */
+	bool in_command;
+	const char *refused; /* a variable that was left out: a shell could read its value as code */
 };
 
 void template_values_open(struct template_values *v); /* skill and arguments are set */

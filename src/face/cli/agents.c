@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * agents.c - what is known about all agents of a session. */
 #include "face/cli/agents.h"
-#include "face/cli/view.h"
 #include "face/screen/paint.h"
 #include "lib/base/list.h"
 

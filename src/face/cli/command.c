@@ -184,7 +184,10 @@ int command_run(const struct cadre_command *command, int argc, const char *const
 		help_write_command(&text, command);
 	else if (command->words->run)
 		return run_in_library(command, &args);
-	else if (command == &doctor_command) {
+	else if (args.word_count && !command->words->name[0]) {
+		err_set(&err, ERR_USAGE, "expected: %s", program);
+		return run_fail(&err);
+	} else if (command == &doctor_command) {
 		int found = doctor_run(&text, args_has(&args, "json"), keys), printed = print_text(buf_str(&text));
 		return MAX(found, printed);
 	} else if (completion_run(command, &args, &text, &err) < 0)

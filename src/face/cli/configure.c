@@ -11,14 +11,12 @@ static const struct {
 	{ "continue", "resume" },
 };
 
-static const char *const stream_only[] = { "include-partial-messages", "forward-subagent-text" };
-
 int configure_check(const struct args *args, bool interactive, struct err *err)
 {
 	const char *output = args_value(args, "output-format");
 	const char *input = args_value(args, "input-format");
-	const char *prompt = flags_prompt(args);
-	bool stream = output && !strcmp(output, "stream-json");
+	const char *prompt = flags_prompt(args), *asks = args_value(args, "permission-prompt-tool");
+	bool stream = output && !strcmp(output, "stream-json"), talks = input && !strcmp(input, "stream-json");
 	const struct args_value *resume = args_find(args, "resume");
 
 	if (args_has(args, "json"))
@@ -35,7 +33,7 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 						buf_addf(&owners, "%s`cadre %s`", owners.n ? " and " : "", c->name);
 			return err_set(err, ERR_USAGE, "--%s belongs to %s", args->given[i].option->name, owners.p);
 		}
-	if (input && !strcmp(input, "stream-json")) {
+	if (talks) {
 		if (!stream)
 			return err_set(err, ERR_USAGE, "--input-format stream-json needs --output-format stream-json");
 		if (args_has(args, "init-only"))
@@ -44,16 +42,18 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 			return err_set(err, ERR_USAGE,
 				       "with --input-format stream-json the prompt comes on standard input");
 	}
-	if (args_has(args, "replay-user-messages") && !input)
-		return err_set(err, ERR_USAGE, "--replay-user-messages needs --input-format stream-json");
 	if (interactive && output)
 		return err_set(err, ERR_USAGE, "--output-format needs --print");
 	if (stream && !args_has(args, "verbose"))
 		return err_set(err, ERR_USAGE, "--output-format stream-json needs --verbose with --print");
-	for (size_t i = 0; i < COUNT_OF(stream_only); i++)
-		if (args_has(args, stream_only[i]) && !stream)
-			return err_set(err, ERR_USAGE, "--%s needs --print and --output-format stream-json",
-				       stream_only[i]);
+	for (size_t i = 0; i < args->given_count; i++) {
+		unsigned kind = flag_of(args->given[i].option)->kind;
+		if ((kind & FLAG_INPUT && !talks) || (kind & FLAG_OUTPUT && !stream))
+			return err_set(err, ERR_USAGE, "--%s needs --print and --%s-format stream-json",
+				       args->given[i].option->name, kind & FLAG_INPUT ? "input" : "output");
+	}
+	if (asks && !strcmp(asks, "stdio") && !talks && !interactive)
+		return err_set(err, ERR_USAGE, "--permission-prompt-tool stdio needs --input-format stream-json");
 	if (resume && (resume->value ? !resume->value[0] : !interactive))
 		return err_set(err, ERR_USAGE, "--resume needs a session, by its id or title: --resume <session>");
 	for (size_t i = 0; i < COUNT_OF(exclusive); i++)

@@ -17,10 +17,11 @@
 const struct cadre_command doctor_command = {
 	.name = "doctor",
 	.summary = "check the terminal and the installation",
-	.help = "Usage: cadre doctor [--json]    what is found, one line each; ends with 1 if something has to be done\n"
+	.help = "Usage: cadre doctor [--json]    one line per finding; exits with 1 if something is wrong\n"
 		"\n"
-		"The terminal: kind, size, colours, characters, what it can show. The installation: libraries that are loaded\n"
-		"when they are needed, programs that tools run, the configuration directory, a key, settings, the sandbox.\n",
+		"It checks the terminal (kind, size, colours, characters, features) and the installation: libraries\n"
+		"that are loaded on demand, programs that tools run, the configuration directory, the key,\n"
+		"settings, the sandbox.\n",
 	.words = (const struct cadre_command_word[]){ { "", "", 0, NULL }, { .name = NULL } },
 	.options = (const struct cadre_option[]){ { .name = NULL } },
 	.settings = (const char *const[]){ NULL },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * face.c - the output formats of `-p`. */
 #include "face/cli/view.h"
-#include "face/screen/paint.h"
+#include "face/screen/markdown.h"
 #include "lib/base/utf8.h"
 
 /* text: the result of the last turn, nothing else, when the run is over. A failed turn is printed too, as "Error: ..."; a failed
@@ -143,24 +143,67 @@ static struct str first_line(struct str text)
 	return utf8_cut(str_cut(&rest, '\n'), SUMMARY_MAX_BYTES);
 }
 
-static void line_add_delta(struct view *v, const struct cadre_event *e)
+static void line_write_answer(struct view *v, struct str text)
 {
-	bool thinking = !strcmp(cadre_event_name(e), "thinking");
-	struct str text = view_event_text(e);
+	if (!text.n)
+		return;
+	if (v->reader && !v->mid_line && !v->streamed)
+		view_write(v, STR("agent: "));
+	view_write(v, text);
+	v->mid_line = text.p[text.n - 1] != '\n';
+	v->streamed = true;
+}
+
+/* A screen reader gets each row of a table as a sentence. */
+static void line_end_table(struct view *v)
+{
+	AUTO_BUF struct buf b = { 0 };
+	AUTO_STYLED struct styled sentences = { 0 };
+	struct str below = buf_str(&v->rows);
+	size_t ruled = 0;
+
+	(void)str_cut(&below, '\n');
+	struct str rule = str_trim(str_cut(&below, '\n'));
+	while (ruled < rule.n && char_in(rule.p[ruled], "|-: "))
+		ruled++;
+	bool table = ruled && ruled == rule.n;
+	if (table)
+		markdown_render(buf_str(&v->rows), 0, false, &sentences);
+	else
+		render_text(&b, buf_str(&v->rows));
+	line_write_answer(v, table ? buf_str(&sentences.text) : buf_str(&b));
+	buf_clear(&v->rows);
+}
+
+static void line_add_answer(struct view *v, struct str text)
+{
+	while (text.n) {
+		AUTO_BUF struct buf b = { 0 };
+		const char *end = memchr(text.p, '\n', text.n);
+		struct str piece = { text.p, end ? (size_t)(end - text.p) + 1 : text.n };
+		bool within = v->rows.n && v->rows.p[v->rows.n - 1] != '\n';
+		text = str_tail(text, piece.n);
+		if (within || (v->reader && !v->mid_line && piece.p[0] == '|')) {
+			buf_add(&v->rows, piece.p, piece.n);
+			continue;
+		}
+		line_end_table(v);
+		render_text(&b, piece);
+		line_write_answer(v, buf_str(&b));
+	}
+}
+
+static void line_add_thinking(struct view *v, struct str text)
+{
 	AUTO_BUF struct buf b = { 0 };
 
-	if (!text.n || (thinking && !v->verbose))
+	if (!text.n || !v->verbose)
 		return;
-	if (v->reader && !v->mid_line && !v->streamed && !thinking)
-		buf_addstr(&b, "agent: ");
-	if (thinking && v->colour)
-		buf_addstr(&b, DIM);
+	buf_addstr(&b, v->colour ? DIM : "");
 	render_text(&b, text);
-	if (thinking && v->colour)
-		buf_addstr(&b, PLAIN);
+	buf_addstr(&b, v->colour ? PLAIN : "");
 	view_write(v, buf_str(&b));
 	v->mid_line = text.p[text.n - 1] != '\n';
-	v->streamed = v->streamed || !thinking;
 }
 
 /* The tree shows what a child is doing; here is how it ended, and its errors. */
@@ -192,14 +235,15 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 	}
 	switch (cadre_event_kind(e)) {
 	case CADRE_DELTA:
-		line_add_delta(v, e);
+		(strcmp(cadre_event_name(e), "thinking") ? line_add_answer : line_add_thinking)(v, text);
 		break;
 	case CADRE_MESSAGE:
+		line_end_table(v);
 		view_end_line(v);
 		break;
 	case CADRE_TOOL_STARTED:
-		summary = first_line(text);
-		buf_addf(&b, "%s " STR_FMT, cadre_event_name(e), STR_ARG(summary));
+		summary = first_line(view_call_subject(e));
+		buf_addf(&b, "%s%s" STR_FMT, cadre_event_name(e), summary.n ? " " : "", STR_ARG(summary));
 		line_note(v, CYAN, v->reader ? "tool: " : "* ", buf_str(&b));
 		break;
 	case CADRE_TOOL_ENDED:
@@ -214,16 +258,16 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 		line_note(v, view_is_error(e) ? RED : DIM, view_is_error(e) ? error_label(v) : "", text);
 		break;
 	case CADRE_TURN_ENDED:
+		line_end_table(v);
 		view_end_line(v);
 		if (v->cancelled) {
 			line_note(v, DIM, "", STR("Interrupted. What should be done instead?"));
 		} else if (cadre_event_is_error(e)) {
 			line_note(v, RED, error_label(v), text.n ? text : str_from(cadre_event_subtype(e)));
 		} else if (!v->streamed && text.n) {
-			buf_addstr(&b, v->reader ? "agent: " : "");
-			render_text(&b, text);
-			buf_addch(&b, '\n');
-			view_write(v, buf_str(&b));
+			line_add_answer(v, text);
+			line_end_table(v);
+			view_end_line(v);
 		}
 		v->streamed = v->cancelled = false;
 		break;
@@ -235,6 +279,7 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 	case CADRE_AGENT_PROGRESS:
 	case CADRE_TOOL_PROGRESS:
 	case CADRE_QUESTION_CLOSED:
+	case CADRE_FILES_FOUND:
 	case CADRE_TERMINAL_SEQUENCE:
 	case CADRE_MEMBER_STATE:
 	case CADRE_SANDBOX_VIOLATION: /* it stands in the result */

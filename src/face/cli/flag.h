@@ -13,6 +13,8 @@ enum flag_kind {
 	FLAG_FILE = 1 << 0,   /* the value names a file; its text is the setting */
 	FLAG_CHOICE = 1 << 1, /* chooses the session to begin with; another one is opened without it */
 	FLAG_OWN = 1 << 2,    /* the program's own: not a setting of the library */
+	FLAG_INPUT = 1 << 3,  /* without effect unless the input is stream-json */
+	FLAG_OUTPUT = 1 << 4, /* the same of the output */
 };
 
 struct flag {

@@ -6,9 +6,9 @@
 enum { HELP_WIDTH = 100, HELP_INDENT = 38 };
 
 static const char help_intro[] =
-	"cadre - an agent that works in this directory: it reads, searches, edits and runs commands.\n"
+	"cadre - a coding agent: it reads, searches and edits files in this directory and runs commands.\n"
 	"\n"
-	"Usage: cadre [flags] [prompt]        talk on the terminal\n"
+	"Usage: cadre [flags] [prompt]        a conversation on the terminal\n"
 	"       cadre -p [flags] [prompt]     answer once and exit, for scripts and pipes\n"
 	"       cadre <command> ...           inspect or change configuration; see below\n"
 	"\n"
@@ -17,30 +17,30 @@ static const char help_intro[] =
 	"  git diff | cadre -p \"Review this change\"\n"
 	"  cadre -p --allowed-tools Edit,Bash --max-turns 30 -- \"Make the tests pass\"\n"
 	"  cadre -p --output-format json \"List the entry points\" | jq -r .result\n"
-	"  cadre -p --output-format stream-json --verbose \"Explain src/\"      one event a line\n"
-	"  cadre --continue                                                   the latest session again\n"
-	"  cadre -p --resume 2f1c0e6a-...                                     finish what was interrupted\n"
+	"  cadre -p --output-format stream-json --verbose \"Explain src/\"      one event per line\n"
+	"  cadre --continue                                                   continue the latest session\n"
+	"  cadre -p --resume 2f1c0e6a-...                                     finish an interrupted turn\n"
 	"\n"
-	"A flag that takes several names takes all words up to the next flag: the prompt goes before it, or\n"
-	"behind --.\n";
+	"A flag that takes several names takes all words up to the next flag: put the prompt before it, or\n"
+	"after --.\n";
 
 static const char help_outro[] =
 	"Environment:\n"
-	"  ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN   the key; one is needed (not by --provider scripted)\n"
-	"  ANTHROPIC_BASE_URL                        another endpoint that speaks the Messages API\n"
+	"  ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN   one is required, except with --provider scripted\n"
+	"  ANTHROPIC_BASE_URL                        another server with the Messages API\n"
 	"  CLAUDE_CODE_USE_BEDROCK, _MANTLE, _ANTHROPIC_AWS, _VERTEX, _FOUNDRY\n"
 	"                                            all requests go to that cloud (docs/models.md)\n"
 	"  OPENAI_BASE_URL, OPENAI_API_KEY           the same for --provider openai (local: no key)\n"
-	"  CLAUDE_CONFIG_DIR                         where sessions and settings are (default ~/.claude)\n"
-	"  HTTPS_PROXY, HTTP_PROXY, NO_PROXY         proxies\n"
+	"  CLAUDE_CONFIG_DIR                         directory of sessions and settings (default ~/.claude)\n"
+	"  HTTPS_PROXY, http_proxy, NO_PROXY         proxies\n"
 	"  NO_COLOR                                  no colours on the terminal\n"
 	"\n"
 	"Exit codes:\n"
 	"  0   success\n"
-	"  1   the run failed: an error of the service, the turn limit, an error on output\n"
+	"  1   the run failed: an error of the service, the turn limit, an output error\n"
 	"  2   the command line or the configuration is wrong; nothing was started\n"
-	"  130, 143   ended by SIGINT or SIGTERM; the session is complete on disk and can be resumed\n"
-	"  141        the reader of the output is gone (`cadre --help | head`)\n";
+	"  130, 143   ended by SIGINT or SIGTERM; the session is on disk and can be resumed\n"
+	"  141        the reader closed the output (`cadre --help | head`)\n";
 
 static const char *const help_group_titles[GROUP_COUNT] = {
 	[GROUP_RUN] = "Running",
@@ -103,7 +103,7 @@ void help_write_command(struct buf *out, const struct cadre_command *command)
 void help_write(struct buf *out)
 {
 	buf_addstr(out, help_intro);
-	buf_addstr(out, "\nCommands (each with --help and --json):\n");
+	buf_addstr(out, "\nCommands (each has --help, and --json to print its report as JSON):\n");
 	for (const struct cadre_command *c = NULL; (c = command_next(c));)
 		buf_addf(out, "  cadre %-*s%s\n", HELP_INDENT - 8, c->name, c->summary);
 	for (int group = 0; group < GROUP_COUNT; group++) {
@@ -175,7 +175,7 @@ static void manual_add_option(struct buf *out, const struct cadre_option *option
 void manual_write(struct buf *out)
 {
 	buf_addf(out, ".TH CADRE 1 \"\" \"cadre %s\" \"User Commands\"\n", cadre_version());
-	buf_addstr(out, ".SH NAME\ncadre \\- an agent that works in this directory\n.SH SYNOPSIS\n"
+	buf_addstr(out, ".SH NAME\ncadre \\- coding agents for the terminal, scripts and C programs\n.SH SYNOPSIS\n"
 			"\\fBcadre\\fR [\\fIflags\\fR] [\\fIprompt\\fR]\n.br\n"
 			"\\fBcadre \\-p\\fR [\\fIflags\\fR] [\\fIprompt\\fR]\n.br\n"
 			"\\fBcadre\\fR \\fIcommand\\fR ...\n.SH DESCRIPTION\n");

@@ -62,7 +62,7 @@ int input_prompt(const char *argument, bool optional, struct buf *out, struct er
 	}
 	if (silent)
 		fprintf(stderr,
-			"cadre: nothing came on standard input for %d s, going on without it; "
+			"cadre: nothing came on standard input for %d s, continuing without it; "
 			"< /dev/null avoids the wait\n",
 			INPUT_PATIENCE_MS / 1000);
 	if (argument)

@@ -73,7 +73,7 @@ static int fail_no_prompt(const struct args *args, struct err *err)
 		if (args->given[i].option->flags & (CADRE_OPTION_LIST | CADRE_OPTION_VARIADIC))
 			return err_set(err, ERR_USAGE,
 				       "no prompt; --%s takes all words up to the next flag, so put the prompt before "
-				       "it or behind --",
+				       "it or after --",
 				       args->given[i].option->name);
 	return err_set(err, ERR_USAGE, "no prompt: give it as an argument or on standard input");
 }

@@ -2,7 +2,6 @@
  * run.c - what all ways to use the program share: how they fail, and how a signal ends them. */
 #include "face/cli/run.h"
 #include <signal.h>
-#include "face/cli/view.h"
 #include "face/screen/paint.h"
 
 int run_fail(const struct err *err)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * table.c - a report for people: columns as wide as their widest cell, a blank line before each head but the first. */
-#include "face/cli/view.h"
 #include "face/cli/command.h"
 #include "face/screen/paint.h"
 
@@ -10,16 +9,6 @@ static const char *const colours[] = {
 	[CADRE_HEAD] = "\033[1m",  [CADRE_GOOD] = "\033[32m", [CADRE_NOTE] = "\033[2m",
 	[CADRE_WARN] = "\033[33m", [CADRE_BAD] = "\033[31m",
 };
-
-/* Characters, not bytes. */
-static size_t width_of(struct str s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s.n; i++)
-		n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
-	return n;
-}
 
 /* Rows up to the next head belong together; a cell that is much wider than the others does not push them away. */
 static size_t table_measure(const struct cadre_report *r, size_t first, size_t widths[MOST_COLUMNS])
@@ -33,7 +22,7 @@ static size_t table_measure(const struct cadre_report *r, size_t first, size_t w
 		     cadre_report_cells(r, end) > 1 && k + 1 < cadre_report_cells(r, end) && k < MOST_COLUMNS; k++) {
 			AUTO_BUF struct buf cell = { 0 };
 			render_line(&cell, str_from(cadre_report_cell(r, end, k)));
-			widths[k] = MAX(widths[k], MIN(width_of(buf_str(&cell)), (size_t)WIDEST));
+			widths[k] = MAX(widths[k], MIN(cells_width(buf_str(&cell)), (unsigned)WIDEST));
 		}
 	return end;
 }
@@ -59,7 +48,7 @@ void table_write(struct buf *out, const struct cadre_report *report, bool colour
 		for (size_t k = 0; count > 1 && k < count; k++) {
 			size_t at = out->n;
 			render_line(out, str_from(cadre_report_cell(report, row, k)));
-			size_t wide = width_of((struct str){ out->p + at, out->n - at });
+			size_t wide = cells_width((struct str){ out->p + at, out->n - at });
 			size_t column = k < MOST_COLUMNS ? widths[k] : 0;
 			if (k + 1 < count)
 				buf_addf(out, "%*s", (int)(GAP + (column > wide ? column - wide : 0)), "");

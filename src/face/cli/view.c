@@ -3,7 +3,6 @@
 #include "face/cli/view.h"
 #include "face/screen/paint.h"
 #include <sys/ioctl.h>
-#include "lib/base/utf8.h"
 
 enum { USUAL_COLUMNS = 80 };
 
@@ -46,6 +45,7 @@ void view_release(struct view *v)
 	buf_release(&v->held);
 	buf_release(&v->last);
 	buf_release(&v->early);
+	buf_release(&v->rows);
 	agents_release(&v->tree.agents);
 	*v = (struct view){ 0 };
 }
@@ -108,6 +108,13 @@ struct str view_event_text(const struct cadre_event *e)
 	return (struct str){ p ? p : "", p ? n : 0 };
 }
 
+struct str view_call_subject(const struct cadre_event *e)
+{
+	struct str text = str_trim(view_event_text(e));
+
+	return str_starts(text, STR("{\"")) ? STR("") : text;
+}
+
 static const char *note_label(const struct view *v, const struct cadre_event *e)
 {
 	switch (cadre_event_kind(e)) {
@@ -120,9 +127,7 @@ static const char *note_label(const struct view *v, const struct cadre_event *e)
 	case CADRE_TOOL_STARTED:
 		return v->verbose ? "runs" : NULL;
 	case CADRE_NOTIFICATION:
-		/* The end of a child is its own line. */
-		return v->notes && !(cadre_event_agent(e)[0] && cadre_event_kind(e) == CADRE_NOTIFICATION) ? "note"
-													   : NULL;
+		return v->notes && !cadre_event_agent(e)[0] ? "note" : NULL; /* the end of a child is its own line */
 	case CADRE_AGENT_STARTED:
 		return v->verbose && !v->live ? "agent" : NULL;
 	case CADRE_AGENT_ENDED:

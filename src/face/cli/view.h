@@ -37,6 +37,7 @@ struct view {
 	bool began;       /* stream-json: the frame that describes the session was written */
 	struct buf early; /* stream-json: frames that wait for it */
 	bool mid_line;    /* line: the cursor is not at the start of a line */
+	struct buf rows;  /* line: for a screen reader, of a table that has not ended */
 	bool streamed;    /* line: the answer of this turn was seen piece by piece */
 	bool cancelled;   /* line: the user ended this turn, so its end is not an error */
 };
@@ -68,6 +69,7 @@ int view_flush(struct view *v, unsigned timeout_ms, struct err *err);
  * For faces whose output is read by programs; it goes to standard error. */
 void view_note(struct view *v, const struct cadre_event *e);
 struct str view_event_text(const struct cadre_event *e);
+struct str view_call_subject(const struct cadre_event *e); /* "": its input is JSON, which says nothing to a person */
 static inline bool view_is_error(const struct cadre_event *e) /* of a message for the user: not a note of a hook */
 {
 	return cadre_event_kind(e) == CADRE_ERROR && strcmp(cadre_event_name(e), "note") != 0;

@@ -7,7 +7,8 @@
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
 
-enum { FIRST_MARK = 0xf0000, LAST_MARK = 0xffffd };
+/* Private characters that no font is known to use: icons are in the planes below, and in the first half of this one. */
+enum { FIRST_MARK = 0x108000, LAST_MARK = 0x10fffd };
 
 /* from..from+inserted was `removed` before */
 struct draft_change {
@@ -128,23 +129,28 @@ void draft_set(struct draft *d, struct str text)
 	draft_replace(d, 0, d->text.n, buf_str(&copy));
 }
 
-/* Characters that would look like our marks are replaced. Returns the number of lines. */
-static size_t add_clean(struct buf *out, struct str text)
+static size_t count_lines(struct str text)
 {
 	size_t lines = 1;
 
+	for (size_t i = 0; i + 1 < text.n; i++)
+		lines += text.p[i] == '\n';
+	return lines;
+}
+
+/* Characters that would look like our marks are replaced. */
+static void add_clean(struct buf *out, struct str text)
+{
 	buf_reserve(out, text.n);
 	for (size_t i = 0; i < text.n;) {
 		uint32_t cp;
 		size_t n = utf8_decode(text.p + i, &cp);
-		lines += cp == '\n' && i + 1 < text.n;
 		if (cp >= FIRST_MARK)
 			buf_addstr(out, "\xef\xbf\xbd");
 		else
 			buf_add(out, text.p + i, n);
 		i += n;
 	}
-	return lines;
 }
 
 bool draft_type(struct draft *d, struct str text)
@@ -154,8 +160,8 @@ bool draft_type(struct draft *d, struct str text)
 
 	if (d->text.n + text.n > DRAFT_LIMIT_BYTES)
 		return false;
-	if (text.n && (unsigned char)text.p[0] >= 0xf3) {
-		(void)add_clean(&clean, text);
+	if (text.n && (unsigned char)text.p[0] >= 0xf4) {
+		add_clean(&clean, text);
 		text = buf_str(&clean);
 	}
 	bool joins = d->typing && typed;
@@ -170,7 +176,7 @@ static const struct draft_mark *mark_in(const struct draft *d, struct str text, 
 {
 	uint32_t cp = 0;
 
-	if (at < text.n && (unsigned char)text.p[at] >= 0xf0)
+	if (at < text.n && (unsigned char)text.p[at] >= 0xf4)
 		(void)utf8_decode(text.p + at, &cp);
 	return cp >= FIRST_MARK && cp - FIRST_MARK < d->mark_count ? &d->marks[cp - FIRST_MARK] : NULL;
 }
@@ -198,10 +204,14 @@ static struct str add_paste(struct draft *d, struct str text, size_t number, cha
 {
 	struct draft_mark mark = { .number = number };
 	AUTO_BUF struct buf label = { 0 };
-	size_t lines = add_clean(&mark.content, text);
+	size_t lines = count_lines(text);
 
+	buf_append(&mark.content, text);
 	buf_addf(&label, "paste %zu: %zu line%s, ", number, lines, lines == 1 ? "" : "s");
-	buf_addsize(&label, mark.content.n);
+	if (text.n < 1000)
+		buf_addf(&label, "%zu bytes", text.n);
+	else
+		buf_addsize(&label, text.n);
 	mark.label = buf_take(&label, NULL);
 	return add_mark(d, mark, character);
 }
@@ -209,15 +219,18 @@ static struct str add_paste(struct draft *d, struct str text, size_t number, cha
 bool draft_paste(struct draft *d, struct str text)
 {
 	AUTO_BUF struct buf clean = { 0 };
-	size_t lines = add_clean(&clean, text);
-	struct str put = buf_str(&clean);
+	struct str put;
 	char character[4];
 
 	d->typing = false;
-	if (d->text.n + clean.n > DRAFT_LIMIT_BYTES || d->mark_count >= LAST_MARK - FIRST_MARK)
+	if (d->text.n + text.n > DRAFT_LIMIT_BYTES || d->mark_count >= LAST_MARK - FIRST_MARK)
 		return false;
-	if (lines > DRAFT_MARK_LINES || clean.n > DRAFT_MARK_BYTES)
-		put = add_paste(d, put, draft_next_number(d), character);
+	if (count_lines(text) > DRAFT_MARK_LINES || text.n > DRAFT_MARK_BYTES) {
+		put = add_paste(d, text, draft_next_number(d), character);
+	} else {
+		add_clean(&clean, text);
+		put = buf_str(&clean);
+	}
 	draft_replace(d, d->cursor, d->cursor, put);
 	return true;
 }
@@ -344,18 +357,65 @@ void draft_move(struct draft *d, enum draft_move move)
 	d->yanked_from = d->yanked_at = 0;
 }
 
-bool draft_move_row(struct draft *d, bool up)
+/* Columns of the cluster or mark at this offset, as the input shows it */
+static unsigned shown_width(const struct draft *d, size_t at, size_t *ret_end)
 {
-	size_t start = draft_position(d, MOVE_LINE_START), end = draft_position(d, MOVE_LINE_END);
-	size_t column = d->cursor - start;
+	struct str text = buf_str(&d->text);
+	const char *label = draft_mark_at(d, at);
+	unsigned width;
 
-	if (up ? !start : end == d->text.n)
+	*ret_end = cells_next(text, at, &width);
+	return label ? (unsigned)strlen(label) + 2 : text.p[at] == '\t' ? 1 : width;
+}
+
+struct draft_row draft_row_at(const struct draft *d, size_t from, unsigned indent, unsigned columns)
+{
+	struct draft_row row = { .from = from, .to = from, .next = from, .column = from ? DRAFT_INDENT : indent };
+	unsigned column = row.column;
+
+	while (row.to < d->text.n && d->text.p[row.to] != '\n') {
+		size_t end;
+		unsigned width = shown_width(d, row.to, &end);
+		if (column + width > columns && row.to > from)
+			break;
+		column += width;
+		row.to = end;
+	}
+	bool whole = row.to >= d->text.n || d->text.p[row.to] == '\n';
+	row.next = row.to < d->text.n ? row.to + whole : SIZE_MAX;
+	row.has_cursor = d->cursor >= from && (d->cursor < row.to || (whole && d->cursor == row.to));
+	return row;
+}
+
+unsigned draft_cursor_column(const struct draft *d, const struct draft_row *row)
+{
+	unsigned column = row->column;
+
+	for (size_t at = row->from, end; at < d->cursor; at = end)
+		column += shown_width(d, at, &end);
+	return column;
+}
+
+bool draft_move_row(struct draft *d, bool up, unsigned indent, unsigned columns)
+{
+	struct draft_row row = draft_row_at(d, 0, indent, columns);
+	size_t above = SIZE_MAX;
+
+	while (!row.has_cursor && row.next != SIZE_MAX) {
+		above = row.from;
+		row = draft_row_at(d, row.next, indent, columns);
+	}
+	if ((up ? above : row.next) == SIZE_MAX)
 		return false;
-	d->cursor = up ? start - 1 : end + 1;
-	size_t to = draft_position(d, MOVE_LINE_START) + column;
-	d->cursor = MIN(to, draft_position(d, MOVE_LINE_END));
-	while (d->cursor < d->text.n && ((unsigned char)d->text.p[d->cursor] & 0xc0) == 0x80)
-		d->cursor++; /* not inside a character */
+	unsigned wanted = draft_cursor_column(d, &row);
+	row = draft_row_at(d, up ? above : row.next, indent, columns);
+	d->cursor = row.from;
+	for (size_t end, last = row.next == row.to ? cells_previous(buf_str(&d->text), row.to) : row.to;
+	     d->cursor < last; d->cursor = end) { /* behind the last cluster of a row that is broken is the next row */
+		row.column += shown_width(d, d->cursor, &end);
+		if (row.column > wanted)
+			break;
+	}
 	d->typing = d->killing = false;
 	return true;
 }
@@ -483,7 +543,7 @@ bool draft_edit(struct draft *d, enum action action, bool readline)
 
 void draft_add_history(struct draft *d, struct str text)
 {
-	if (text.n && (!d->history_count || !str_is(text, d->history[d->history_count - 1]))) {
+	if (text.n && (d->history_count == d->history_first || !str_is(text, d->history[d->history_count - 1]))) {
 		d->history = xrealloc(d->history, (d->history_count + 1) * sizeof *d->history);
 		d->history[d->history_count++] = xstrndup(text.p, text.n);
 	}
@@ -504,10 +564,7 @@ void draft_write_history(const struct draft *d, struct str text, struct json_out
 			continue;
 		snprintf(key, sizeof key, "%zu", mark->number);
 		json_kopen(w, key, '{');
-		json_ki64(w, "id", (int64_t)mark->number);
-		json_kcstr(w, "type", "text");
-		json_kstr(w, "content", buf_str(&mark->content));
-		json_close(w);
+		json_putf(w, "id:%zu, type:'text', content:'%.*s'}", mark->number, STR_ARG(mark->content));
 	}
 	json_close(w);
 }
@@ -542,26 +599,34 @@ static void add_stored(struct draft *d, struct buf *text, const struct json *pas
 	draft_add_history(d, buf_str(text));
 }
 
-void draft_read_history(struct draft *d, struct str jsonl, const char *project)
+static void add_stored_lines(struct draft *d, struct str jsonl, const char *project, bool of_project)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = DRAFT_HISTORY_LINE, .depth = 16 } };
-	char **typed = d->history; /* of this session: the newest */
-	size_t typed_count = d->history_count;
 	const struct json *root;
 
-	d->history = NULL;
-	d->history_count = 0;
 	for (struct str rest = jsonl; rest.p && rest.n;) {
 		AUTO_ARENA struct arena arena = { 0 };
 		AUTO_BUF struct buf clean = { 0 };
 		struct str line = str_cut(&rest, '\n');
 		if (json_parse(&reader, line.p, line.n, &root, NULL) < 0 ||
-		    !json_str_is(json_get(root, "project"), project))
+		    json_str_is(json_get(root, "project"), project) != of_project)
 			continue;
 		struct str shown = json_str(json_get(root, "display"), &arena);
-		(void)add_clean(&clean, (struct str){ shown.p, strnlen(shown.n ? shown.p : "", shown.n) });
+		add_clean(&clean, (struct str){ shown.p, strnlen(shown.n ? shown.p : "", shown.n) });
 		add_stored(d, &clean, json_get(root, "pastedContents"));
 	}
+}
+
+void draft_read_history(struct draft *d, struct str jsonl, const char *project)
+{
+	char **typed = d->history; /* of this session: the newest */
+	size_t typed_count = d->history_count;
+
+	d->history = NULL;
+	d->history_count = 0;
+	add_stored_lines(d, jsonl, project, false);
+	d->history_first = d->history_count;
+	add_stored_lines(d, jsonl, project, true);
 	for (size_t i = 0; i < typed_count; i++) {
 		draft_add_history(d, str_from(typed[i]));
 		free(typed[i]);
@@ -581,7 +646,7 @@ static void show_history(struct draft *d, size_t at)
 
 bool draft_older(struct draft *d)
 {
-	if (!d->history_at)
+	if (d->history_at <= d->history_first)
 		return false;
 	show_history(d, d->history_at - 1);
 	return true;

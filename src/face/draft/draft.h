@@ -13,6 +13,7 @@ enum {
 	DRAFT_MARK_BYTES = 800,
 	DRAFT_LIMIT_BYTES = 32 << 20,
 	DRAFT_HISTORY_LINE = 64 << 10,
+	DRAFT_INDENT = 2, /* columns before all rows but the first */
 };
 
 struct draft_change;
@@ -38,9 +39,9 @@ struct draft {
 	unsigned group; /* of the changes to come: those of one group are undone together; 0: each alone */
 	struct draft_mark *marks;
 	size_t mark_count;
-	char **history; /* oldest first, with marks; owned */
-	size_t history_count, history_at;
-	struct buf left; /* the text that was left for the history */
+	char **history; /* those of other projects, then of this one; each oldest first, with marks; owned */
+	size_t history_first, history_count, history_at; /* first: of this project */
+	struct buf left;                                 /* the text that was left for the history */
 	struct buf stash;
 };
 
@@ -64,7 +65,17 @@ size_t draft_next_number(const struct draft *d);    /* of a mark that is added t
 bool draft_attach(struct draft *d, struct str label,
 		  struct str block); /* a file as a mark; false: there are too many */
 void draft_move(struct draft *d, enum draft_move move);
-bool draft_move_row(struct draft *d, bool up);             /* to a line above or below; false: there is none */
+/* As it is shown: in rows of so many columns, the first of which has an indent. */
+struct draft_row {
+	size_t from, to;
+	size_t next;     /* where the next one begins; SIZE_MAX: there is none */
+	unsigned column; /* of its text */
+	bool has_cursor;
+};
+struct draft_row draft_row_at(const struct draft *d, size_t from, unsigned indent, unsigned columns);
+unsigned draft_cursor_column(const struct draft *d, const struct draft_row *row); /* in the row that has it */
+/* To the row above or below; false: there is none */
+bool draft_move_row(struct draft *d, bool up, unsigned indent, unsigned columns);
 void draft_delete(struct draft *d, enum draft_move until); /* not killed */
 void draft_kill(struct draft *d, enum draft_move until);
 void draft_yank(struct draft *d);
@@ -89,7 +100,7 @@ bool draft_stash(struct draft *d); /* puts the text aside; an empty draft gets i
 void draft_add_history(struct draft *d, struct str text);
 /* A text as one line of history.jsonl begins: {"display":..., "pastedContents":{"1":{"id":1,"type":"text","content":...}} */
 void draft_write_history(const struct draft *d, struct str text, struct json_out *w);
-/* Lines of history.jsonl, oldest first; those of this project come before what was typed so far. Others are skipped. */
+/* Lines of history.jsonl, oldest first; they come before what was typed so far. */
 void draft_read_history(struct draft *d, struct str jsonl, const char *project);
-bool draft_older(struct draft *d); /* false: there is none */
+bool draft_older(struct draft *d); /* of this project; false: there is none */
 bool draft_newer(struct draft *d);

@@ -147,7 +147,7 @@ static void set_modifiers(struct key *key, unsigned parameter)
 	key->ctrl = bits & 4;
 }
 
-/* CSI parameters final; kitty's keys are `code ; modifiers u`. */
+/* CSI parameters final; kitty's keys are `code ; modifiers u`, those of xterm's modifyOtherKeys `27 ; modifiers ; code ~`. */
 static void decode_csi(struct keys *k, struct str parameters, char final, struct key *ret)
 {
 	unsigned numbers[3] = { 0 };
@@ -181,6 +181,10 @@ static void decode_csi(struct keys *k, struct str parameters, char final, struct
 	if (final == 'Z') {
 		*ret = (struct key){ .code = KEY_TAB, .shift = true };
 		return;
+	}
+	if (final == '~' && numbers[0] == 27 && count == 2) {
+		numbers[0] = numbers[2];
+		final = 'u';
 	}
 	for (size_t i = 0; i < COUNT_OF(sequences); i++)
 		if (sequences[i].final == final && (!sequences[i].number || sequences[i].number == numbers[0])) {

@@ -160,7 +160,7 @@ static bool read_binding(struct keymap *m, struct key_binding b, struct str keys
 	bool here = actions[b.action].context == b.context ||
 		    (actions[b.action].context <= CONTEXT_TASK && b.context <= CONTEXT_TASK);
 	if (!b.action && !json_is(action, JSON_NULL)) {
-		buf_addf(problems, "%s: %s: there is no action \"" STR_FMT "\"\n", context, b.keys,
+		buf_addf(problems, "%s: %s: no such action: \"" STR_FMT "\"\n", context, b.keys,
 			 STR_ARG(utf8_cut(name, 60)));
 		return false;
 	}
@@ -190,14 +190,14 @@ void keymap_read(struct keymap *m, struct str json, struct buf *problems)
 	}
 	const struct json *blocks = json_get(root, "bindings");
 	if (!json_is(blocks, JSON_ARRAY))
-		buf_addstr(problems, "there is no list \"bindings\"\n");
+		buf_addstr(problems, "the list \"bindings\" is missing\n");
 	for (const struct json *block = json_items(blocks); block; block = json_next(blocks, block)) {
 		struct str name = json_str(json_get(block, "context"), &arena);
 		unsigned context = 0;
 		while (context < CONTEXT_COUNT && !str_is(name, context_names[context]))
 			context++;
 		if (context == CONTEXT_COUNT) {
-			buf_addf(problems, "there is no context \"" STR_FMT "\"\n", STR_ARG(utf8_cut(name, 60)));
+			buf_addf(problems, "no such context: \"" STR_FMT "\"\n", STR_ARG(utf8_cut(name, 60)));
 			continue;
 		}
 		const struct json *keys = json_get(block, "bindings");

@@ -5,7 +5,7 @@
  *     [count] operator [count] motion d c y > <, doubled for whole lines; also text objects: iw a( i" ...
  *     [count] command                 x X D C s S Y p P r ~ J u . i I a A o O v V
  *
- * A command is parsed anew with each letter: it is complete, may become so, or is none. The tests compare with vim itself. */
+ * A command is parsed again with each letter: it is complete, may become so, or is none. The tests compare with vim itself. */
 #include "face/draft/vim_int.h"
 #include "lib/base/utf8.h"
 
@@ -422,8 +422,11 @@ static void visual_command(struct vim *v, struct draft *d, struct str command)
 		buf_append(&b, buf_str(&text));
 		buf_addstr(&b, yanked_lines && !lines ? "\n" : "");
 		draft_replace(d, from, to, buf_str(&b));
-		d->cursor = on_character(buf_str(&d->text),
-					 b.n && !yanked_lines ? cells_previous(buf_str(&d->text), from + b.n) : from);
+		struct str put = buf_str(&d->text);
+		size_t to_line = yanked_lines ? from + !lines : from; /* whole lines: the first word of the first one */
+		d->cursor = on_character(put, lines || yanked_lines            ? first_word(put, MIN(to_line, put.n))
+					      : !b.n || memchr(b.p, '\n', b.n) ? from
+									       : cells_previous(put, from + b.n));
 		break;
 	}
 	default:

@@ -279,9 +279,17 @@ static bool text_object(struct str s, size_t at, bool around, char kind, size_t 
 		return word_object(s, at, around, kind == 'W', count, ret);
 	if (char_in(kind, "\"'`"))
 		return quote_object(s, at, around, kind, count, ret);
-	for (size_t i = 0; i < COUNT_OF(brackets); i++)
-		if (char_in(kind, brackets[i]))
-			return bracket_object(s, at, around, brackets[i][0], brackets[i][1], count, ret);
+	for (size_t i = 0; i < COUNT_OF(brackets); i++) {
+		char open = brackets[i][0], close = brackets[i][1];
+		if (!char_in(kind, brackets[i]))
+			continue;
+		if (bracket_object(s, at, around, open, close, count, ret))
+			return true;
+		const char *next =
+			at < s.n ? memchr(s.p + at, open, s.n - at) : NULL; /* outside of all: the next pair */
+		return next && !bracket_object(s, at, around, open, close, 1, ret) &&
+		       bracket_object(s, (size_t)(next - s.p), around, open, close, count, ret);
+	}
 	return false;
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * main.c - the program `cadre`: a thin face over libcadre. */
 #include <cadre.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 #include "face/cli/command.h"
 #include "face/cli/configure.h"
 #include "face/cli/run.h"
@@ -71,6 +74,10 @@ int main(int argc, char **argv)
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct err err = { 0 };
 
+	/* One that the caller has closed: the next file would take its number. Input is at its end, and output cannot be written. */
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
 	sigaction(SIGPIPE, &ignore, NULL); /* a closed standard output is an error with a message */
 	run_leave_on_signal();
 	const struct cadre_command *command = NULL;

@@ -151,7 +151,7 @@ static void add_table(struct markdown *m)
 
 	if (!m->cell_columns)
 		return;
-	if (fit_widths(m, widths)) {
+	if (m->columns && fit_widths(m, widths)) {
 		for (size_t i = 0; i + m->cell_columns <= m->cell_count; i += m->cell_columns) {
 			add_table_row(m, &m->cells[i], widths);
 			if (!i)
@@ -172,7 +172,11 @@ static void add_table(struct markdown *m)
 			styled_append(&m->text, head, 0, head->text.n);
 			styled_add(&m->text, LOOK_PLAIN, STR(": "));
 			styled_append(&m->text, &m->cells[i], 0, m->cells[i].text.n);
-			add_wrapped(m);
+			bool last = (i + 1) % m->cell_columns == 0;
+			if (!m->columns)
+				styled_add(&m->text, LOOK_PLAIN, last ? STR(".") : STR(", "));
+			if (m->columns || last)
+				add_wrapped(m);
 		}
 	}
 	m->wrote = true;
@@ -267,6 +271,8 @@ static int on_leave_block(MD_BLOCKTYPE type, void *detail, void *data)
 	case MD_BLOCK_OL:
 		if (m->depth)
 			m->depth--;
+		if (type != MD_BLOCK_QUOTE) /* behind a list in a list the next item follows at once */
+			m->wrote = !m->depth || m->nested[m->depth - 1].quote;
 		break;
 	case MD_BLOCK_LI:
 		add_wrapped(m);
@@ -423,7 +429,7 @@ void markdown_render(struct str text, unsigned columns, bool wraps, struct style
 				   .enter_span = on_enter_span,
 				   .leave_span = on_leave_span,
 				   .text = on_text };
-	struct markdown m = { .columns = MAX(columns, 8u), .wraps = wraps, .out = out };
+	struct markdown m = { .columns = columns ? MAX(columns, 8u) : 0, .wraps = wraps, .out = out };
 	AUTO_BUF struct buf valid = { 0 };
 	struct err ignored = { 0 };
 	size_t before = out->text.n;

@@ -145,6 +145,17 @@ void region_draw(struct region *r, struct styled *rows, size_t count, size_t row
 		buf_addstr(out, "\033[?2026l");
 }
 
+void region_write_again(struct region *r, struct buf *out)
+{
+	unsigned column = r->at_column;
+
+	buf_addch(out, '\r');
+	r->at_column = 0;
+	write_row(r, &r->shown[r->at_row], 0, out);
+	buf_addstr(out, "\033[K");
+	move_to(r, r->at_row, column, out);
+}
+
 void region_keep(struct region *r, struct buf *out)
 {
 	buf_addstr(out, "\r\n");

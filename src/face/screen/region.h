@@ -25,6 +25,8 @@ void region_release(struct region *r);
  * lines with \r\n, which goes above the region. Rows become empty. */
 void region_draw(struct region *r, struct styled *rows, size_t count, size_t row, unsigned column, struct str above,
 		 struct buf *out);
+/* Appends the cursor's row as it is: a terminal within a terminal may not show it any more. */
+void region_write_again(struct region *r, struct buf *out);
 /* Appends what leaves its rows where they are, as finished text; the cursor is at its last row. */
 void region_keep(struct region *r, struct buf *out);
 /* Appends what takes the region off the terminal. */

@@ -292,12 +292,23 @@ void ask_trust_first(struct tui *t)
 	ask_trust(t, buf_str(&why));
 }
 
-/* `cadre trust` has ended. A session that has done nothing begins anew, with all that the folder brings. */
+static void trust_is_over(struct tui *t)
+{
+	AUTO_BUF struct buf lines = t->without_trust;
+
+	t->without_trust = (struct buf){ 0 };
+	t->trust_waits = false;
+	for (struct str rest = str_trim(buf_str(&lines)); rest.n;)
+		feed_foreign(t, LOOK_DIM, str_cut(&rest, '\n'));
+	tui_next_of_queue(t);
+}
+
+/* `cadre trust` has ended. A session that has done nothing starts again, with all that the folder brings. */
 static void trust_recorded(struct tui *t, struct str output, bool ok)
 {
 	struct str rest = str_trim(output);
 
-	feed_foreign(t, ok ? LOOK_DIM : LOOK_RED, str_cut(&rest, '\n'));
+	feed_words(t, ok ? LOOK_DIM : LOOK_RED, str_cut(&rest, '\n'));
 	bool fresh =
 		ok && t->trust_waits && !t->worked && !args_has(t->args, "continue") && !args_has(t->args, "resume");
 	if (fresh) {
@@ -306,8 +317,7 @@ static void trust_recorded(struct tui *t, struct str output, bool ok)
 	}
 	if (ok)
 		feed_say(t, LOOK_DIM, STR("A new session uses what this folder brings: /clear begins one."));
-	t->trust_waits = false;
-	tui_next_of_queue(t);
+	trust_is_over(t);
 }
 
 void ask_open(struct tui *t)
@@ -424,7 +434,7 @@ void ask_permit(struct tui *t, const struct choice *c, const char *reason)
 	if (own_rule)
 		say_answer(t, ask, reason);
 	else if (rc < 0)
-		feed_foreign(t, LOOK_RED, str_from(why));
+		feed_words(t, LOOK_RED, str_from(why));
 	else if (ask->is_edit && c->scope == CADRE_ACCEPT_EDITS)
 		command_set(t, "permission-mode", "acceptEdits");
 	if (allow)
@@ -451,8 +461,7 @@ static void give_answers(struct tui *t, bool declined)
 	} else if (!declined && answers[0] && !strcmp(answers[0], "yes")) {
 		job_cadre(t, "trust", STR(""), trust_recorded);
 	} else {
-		t->trust_waits = false;
-		tui_next_of_queue(t);
+		trust_is_over(t);
 	}
 	free(answers);
 	agents_set_asking(&t->agents, ask->agent, false);
@@ -600,7 +609,7 @@ void ask_key(struct tui *t, const struct key *key)
 {
 	struct ask *ask = t->asks;
 	struct inquiry *q = &ask->inquiries[ask->at];
-	size_t page = MAX(t->region.rows / 2, 1u);
+	size_t page = MAX(MIN((size_t)t->region.rows / 2, ask->room), (size_t)1); /* no row is passed by */
 
 	tui_changed(t);
 	if (key->code == KEY_CTRL && key->letter == 'c') {

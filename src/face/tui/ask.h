@@ -31,6 +31,7 @@ struct ask {
 	/* while it is open */
 	size_t selected;
 	size_t scroll;   /* first row of the text that is shown */
+	size_t room;     /* rows of it on the screen */
 	bool saw_end;    /* the whole text was on the screen */
 	bool takes_keys; /* it has been on the screen long enough */
 	int64_t open_ms; /* since when */

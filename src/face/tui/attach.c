@@ -112,6 +112,6 @@ void attach_clipboard(struct tui *t)
 		job_command(t, "wl-paste --no-newline --type image/png 2>/dev/null", IMAGE_BYTES + 1, on_clipboard);
 	else if (x && *x)
 		job_command(t, "xclip -selection clipboard -t image/png -o 2>/dev/null", IMAGE_BYTES + 1, on_clipboard);
-	else
-		cadre_write(t->out, "\033]52;c;?\a", 9); /* the terminal answers, or does not */
+	else if (!tui_clipboard(t, STR("?"))) /* the terminal answers, or does not */
+		tui_note(t, "this terminal has no clipboard");
 }

@@ -58,8 +58,8 @@ static void add_line(struct styled *s, int digits, int64_t number, char sign, st
 }
 
 /* Lines with one sign from *at on; at most `most` are kept in ret. Returns how many there are. */
-static size_t take_run(const struct json *lines, const struct json **at, char sign, struct str *ret, size_t most,
-		       struct arena *arena)
+static size_t take_run(const struct json *lines, const struct json **at, char sign, bool crlf, struct str *ret,
+		       size_t most, struct arena *arena)
 {
 	size_t n = 0;
 
@@ -67,9 +67,27 @@ static size_t take_run(const struct json *lines, const struct json **at, char si
 		struct str text = json_str(*at, arena);
 		if ((text.n ? text.p[0] : ' ') != sign || n == most)
 			break;
+		text.n -= crlf && text.n > 1;
 		ret[n++] = (struct str){ text.p + (text.n > 0), text.n - (text.n > 0) };
 	}
 	return n;
+}
+
+/* A file of another system: each of its lines ends with CR LF, which is said once. A line that differs in that from others shows it. */
+static bool has_crlf(const struct json *patch, struct arena *arena)
+{
+	bool any = false;
+
+	for (const struct json *hunk = json_first(patch); hunk; hunk = json_next(patch, hunk)) {
+		const struct json *lines = json_get(hunk, "lines");
+		for (const struct json *line = json_items(lines); line; line = json_next(lines, line)) {
+			struct str text = json_str(line, arena);
+			if (!str_ends(text, STR("\r")) && !str_starts(text, STR("\\")))
+				return false;
+			any = true;
+		}
+	}
+	return any;
 }
 
 void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most, struct styled *s, size_t *ret_added,
@@ -80,6 +98,9 @@ void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most
 	size_t rows = 0, left = 0;
 
 	*ret_added = *ret_removed = 0;
+	bool crlf = has_crlf(patch, &arena);
+	if (crlf)
+		styled_addf(s, LOOK_DIM, "%*s(lines end with CR LF)\n", digits + 1, "");
 	for (const struct json *hunk = json_first(patch); hunk; hunk = json_next(patch, hunk)) {
 		int64_t old_at = 0, new_at = 0;
 		(void)json_i64(json_get(hunk, "oldStart"), &old_at);
@@ -94,14 +115,14 @@ void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most
 			styled_addf(s, LOOK_DIM, "%*s%s\n", digits + 1, "", tui_mark(t, MARK_MORE));
 		}
 		while (at) {
-			size_t same = take_run(lines, &at, ' ', gone, MOST_PAIRS, &arena);
+			size_t same = take_run(lines, &at, ' ', crlf, gone, MOST_PAIRS, &arena);
 			for (size_t i = 0; i < same; i++, old_at++, new_at++, rows++)
 				if (rows < most)
 					add_line(s, digits, new_at, ' ', gone[i], NULL);
 				else
 					left++;
-			size_t removed = take_run(lines, &at, '-', gone, MOST_PAIRS, &arena);
-			size_t added = take_run(lines, &at, '+', come, MOST_PAIRS, &arena);
+			size_t removed = take_run(lines, &at, '-', crlf, gone, MOST_PAIRS, &arena);
+			size_t added = take_run(lines, &at, '+', crlf, come, MOST_PAIRS, &arena);
 			bool pairs = removed == added;
 			for (size_t i = 0; i < removed; i++, old_at++, rows++)
 				if (rows < most)
@@ -126,7 +147,7 @@ void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most
 static void show_diff(struct tui *t, struct str output, bool ok)
 {
 	if (!ok || !str_trim(output).n) {
-		feed_foreign(t, LOOK_DIM, ok ? STR("Nothing differs from the last commit.") : output);
+		feed_words(t, LOOK_DIM, ok ? STR("Nothing differs from the last commit.") : output);
 		return;
 	}
 	struct page *p = page_open_text(t, "Changes since the last commit", output);
@@ -145,18 +166,23 @@ static void show_diff(struct tui *t, struct str output, bool ok)
 }
 
 /* The repository may be a stranger's: nothing that its configuration names is run, neither filters nor hooks, nor a program to fetch
- * what is missing. Filters of the user's own configuration are. */
+ * what is missing, nor one of its own that the PATH would find. Filters of the user's own configuration are. */
 void diff_open(struct tui *t)
 {
 	static const char *const argv[] = {
 		"/bin/sh", "-c",
+		"p= IFS=:; set -f; for dir in $PATH; do case $dir in /*) p=$p:$dir;; esac; done; PATH=${p#:}; unset IFS; set +f\n"
 		"tab=$(printf '\\t') n=0; export GIT_ALLOW_PROTOCOL=none GIT_OPTIONAL_LOCKS=0\n"
 		"git config --show-scope --name-only --get-regexp '^filter\\.' | {\n"
 		"while IFS=$tab read -r scope key; do case $scope in local|worktree)\n"
 		"export \"GIT_CONFIG_KEY_$n=$key\" \"GIT_CONFIG_VALUE_$n=\"; n=$((n + 1));; esac; done\n"
 		"export GIT_CONFIG_COUNT=$n\n"
 		"set -- -c core.fsmonitor=false -c core.hooksPath=/dev/null --no-pager\n"
-		"git \"$@\" diff --no-ext-diff --no-textconv --ignore-submodules=dirty HEAD\n"
+		"git \"$@\" rev-parse --is-inside-work-tree >/dev/null 2>&1 || {\n"
+		"echo 'There is no git repository here, so there is no last commit.'; exit 1; }\n"
+		"since=HEAD; git \"$@\" rev-parse --verify --quiet HEAD >/dev/null ||\n" /* no commit yet: all of it is new */
+		"since=$(git \"$@\" hash-object --no-filters -t tree /dev/null)\n"
+		"git \"$@\" diff --no-ext-diff --no-textconv --ignore-submodules=dirty \"$since\"\n"
 		"git \"$@\" ls-files --others --exclude-standard | sed 's/^/new file: /'\n"
 		"}",
 		NULL

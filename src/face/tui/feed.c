@@ -14,8 +14,6 @@ enum {
 	PROMPT_ROWS = 20,
 	DIFF_ROWS = 30,
 	DIFF_COLUMNS = 9,
-	LIVE_ROWS = 6,
-	LIVE_MOVE = 4,
 	SUMMARY_BYTES = 200,
 	STARTS_SHOWN = 6 /* agents that begin together */,
 	SLOW_MS = 1000
@@ -115,14 +113,30 @@ static void feed_gap(struct tui *t, const char *mark)
 void feed_say(struct tui *t, unsigned look, struct str ours)
 {
 	AUTO_STYLED struct styled s = { 0 };
-	size_t next;
 
-	for (size_t from = 0; from < ours.n; from = next) { /* a narrow window breaks it at words */
-		size_t end = cells_wrap(ours, from, t->wraps_itself ? UINT32_MAX / 2 : t->region.columns - 1, &next);
-		styled_add(&s, look, (struct str){ ours.p + from, end - from });
-		styled_add(&s, LOOK_PLAIN, STR("\n"));
+	while (ours.n) {
+		struct str line = str_cut(&ours, '\n');
+		size_t from = 0, next = line.n;
+		do { /* a narrow window breaks it at words; a longer word is left whole to the terminal */
+			size_t end = t->wraps_itself || t->dumb ? line.n
+								: cells_wrap(line, from, t->region.columns - 1, &next);
+			while (end == next && next < line.n && line.p[next] != ' ')
+				end = ++next;
+			next += next < line.n && line.p[next] == ' ';
+			styled_add(&s, look, (struct str){ line.p + from, end - from });
+			styled_add(&s, LOOK_PLAIN, STR("\n"));
+			from = next;
+		} while (from < line.n);
 	}
 	feed_styled(t, &s);
+}
+
+void feed_words(struct tui *t, unsigned look, struct str foreign)
+{
+	AUTO_STYLED struct styled s = { 0 };
+
+	styled_add_foreign_lines(&s, look, foreign);
+	feed_say(t, look, buf_str(&s.text));
 }
 
 void feed_foreign(struct tui *t, unsigned look, struct str text)
@@ -141,7 +155,15 @@ static void feed_line(struct tui *t, unsigned look, const char *mark, struct str
 	styled_add(&s, look, str_from(mark));
 	styled_add(&s, look, STR(" "));
 	styled_add_foreign(&s, look, foreign);
-	feed_styled(t, &s);
+	feed_say(t, look, buf_str(&s.text));
+}
+
+struct str feed_output_line(struct str line)
+{
+	while (line.n && line.p[line.n - 1] == '\r')
+		line.n--;
+	const char *back = memrchr(line.p, '\r', line.n);
+	return back ? str_tail(line, (size_t)(back + 1 - line.p)) : line;
 }
 
 /* The first and last rows of a longer text, indented */
@@ -163,7 +185,7 @@ static void add_excerpt(struct tui *t, struct styled *s, unsigned look, struct s
 			continue;
 		}
 		styled_add(s, LOOK_PLAIN, STR("    "));
-		styled_add_code(s, look, utf8_cut(line, 2000));
+		styled_add_code(s, look, utf8_cut(feed_output_line(line), 2000));
 		styled_add(s, LOOK_PLAIN, STR("\n"));
 	}
 }
@@ -181,8 +203,11 @@ void feed_prompt(struct tui *t, struct str text)
 	}
 	for (struct str rest = str_trim(text); rest.p; rows++) {
 		struct str line = str_cut(&rest, '\n');
-		if (rows == PROMPT_ROWS) {
-			styled_addf(&s, LOOK_DIM, "  %s more lines\n", tui_mark(t, MARK_MORE));
+		if (rows == PROMPT_ROWS && rest.p) {
+			size_t more = 2;
+			for (size_t i = 0; i < rest.n; i++)
+				more += rest.p[i] == '\n';
+			styled_addf(&s, LOOK_DIM, "  %s %zu lines more\n", tui_mark(t, MARK_MORE), more);
 			break;
 		}
 		styled_addf(&s, LOOK_BOLD, "%s ", rows ? " " : tui_mark(t, MARK_PROMPT));
@@ -282,9 +307,7 @@ static void tool_run_free(struct tool_run *run)
 static void tool_started(struct tui *t, const struct cadre_event *e)
 {
 	struct tool_run *run = xcalloc(1, sizeof *run);
-	struct str rest = str_trim(view_event_text(e));
-	/* an input without a subject is JSON, which says nothing to a person */
-	struct str subject = str_starts(rest, STR("{\"")) ? STR("") : str_cut(&rest, '\n');
+	struct str rest = view_call_subject(e), subject = str_cut(&rest, '\n');
 
 	feed_blocks(t, t->answer.n);
 	end_thinking(t);
@@ -310,7 +333,7 @@ static void tool_progress(struct tui *t, const struct cadre_event *e)
 		if (strcmp(run->id, cadre_event_id(e)) != 0)
 			continue;
 		buf_clear(&run->last);
-		render_line(&run->last, utf8_cut(view_event_text(e), SUMMARY_BYTES));
+		render_line(&run->last, utf8_cut(feed_output_line(view_event_text(e)), SUMMARY_BYTES));
 		run->lines = cadre_event_figure(e, CADRE_FIGURE_LINES);
 		tui_changed(t);
 	}
@@ -341,7 +364,7 @@ static void note_patch(struct tui *t, const struct cadre_event *e)
 }
 
 /* Their results are long and known to the user: one line says enough. */
-static bool is_quiet_tool(const char *name)
+bool feed_is_quiet(const char *name)
 {
 	static const char *const names[] = { "Read",  "Edit",       "Write",      "NotebookEdit", "TodoWrite",
 					     "Agent", "Task",       "TaskCreate", "TaskUpdate",   "TaskList",
@@ -412,7 +435,7 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 		/* the start and the end of an agent have lines of their own */
 		paint_call(t, run, failed, lines, &s);
 		styled_append(&s, &run->patch, 0, run->patch.text.n);
-		if (failed || !is_quiet_tool(run->name))
+		if (failed || !feed_is_quiet(run->name))
 			add_excerpt(t, &s, failed ? LOOK_RED : LOOK_DIM, text, HEAD_ROWS, TAIL_ROWS);
 	}
 	if ((reads || searches) && t->folded.starts)
@@ -427,11 +450,41 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 	tool_run_free(run);
 }
 
+/* In plain mode the line of a call was written when it began, with the first line of an error behind it. */
+static void feed_plain_call(struct tui *t, const struct cadre_event *e)
+{
+	struct str text = feed_result_text(str_trim(view_event_text(e)));
+	enum cadre_event_kind kind = cadre_event_kind(e);
+	struct tool_run *run = NULL;
+	AUTO_STYLED struct styled s = { 0 };
+
+	if (kind == CADRE_TOOL_STARTED)
+		tool_started(t, e);
+	else if (kind == CADRE_MESSAGE)
+		note_patch(t, e);
+	else if (kind == CADRE_TOOL_ENDED)
+		run = take_tool(t, cadre_event_id(e));
+	while (kind == CADRE_TURN_ENDED && t->tools)
+		tool_run_free(take_tool(t, t->tools->id));
+	if (!run)
+		return;
+	bool failed = cadre_event_is_error(e), is_agent = !strcmp(run->name, "Agent") || !strcmp(run->name, "Task");
+	if (failed)
+		(void)str_cut(&text, '\n');
+	styled_append(&s, &run->patch, 0, run->patch.text.n);
+	if (failed ? !is_agent && text.n : !feed_is_quiet(run->name))
+		add_excerpt(t, &s, LOOK_PLAIN, text, HEAD_ROWS, TAIL_ROWS);
+	if (s.text.n)
+		feed_styled(t, &s);
+	tool_run_free(run);
+}
+
+const char *const usage_names[USAGE_PARTS] = { "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",
+					       "output_tokens" };
+
 /* Figures of the result: cost so far, and how full the window of the model is */
 static void note_usage(struct tui *t, const struct cadre_event *e)
 {
-	static const char *const parts[] = { "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",
-					     "output_tokens" };
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
 	size_t n = 0;
@@ -445,17 +498,19 @@ static void note_usage(struct tui *t, const struct cadre_event *e)
 	const struct json *steps = json_get(json_get(root, "usage"), "iterations"), *last = NULL;
 	for (const struct json *s = json_items(steps); s; s = json_next(steps, s))
 		last = s;
-	int64_t context = 0;
+	int64_t context = 0, parts[USAGE_PARTS] = { 0 };
 	t->turn_tokens = 0;
-	for (size_t i = 0; i < COUNT_OF(parts); i++) {
-		int64_t tokens = 0;
-		(void)json_i64(json_get(json_get(root, "usage"), parts[i]), &tokens);
-		t->turn_tokens += tokens;
+	for (size_t i = 0; i < USAGE_PARTS; i++) {
+		(void)json_i64(json_get(json_get(root, "usage"), usage_names[i]), &parts[i]);
+		t->turn_tokens += parts[i];
 		if (last)
-			(void)json_i64(json_get(last, parts[i]), &tokens);
-		context += tokens;
+			(void)json_i64(json_get(last, usage_names[i]), &parts[i]);
+		context += parts[i];
 	}
-	t->context = context ? context : t->context; /* a turn that was interrupted may know none */
+	if (context) { /* a turn that was interrupted may know none */
+		memcpy(t->usage, parts, sizeof parts);
+		t->context = context;
+	}
 	const struct json *models = json_get(root, "modelUsage");
 	(void)json_i64(json_get(json_get(models, cadre_session_model(t->session)), "contextWindow"), &t->window);
 }
@@ -486,7 +541,7 @@ static void feed_turn_end(struct tui *t, const struct cadre_event *e)
 			buf_addcount(&b, t->turn_tokens);
 			buf_addstr(&b, " tokens");
 		}
-		if (t->turn_usd > 0)
+		if (t->turn_usd * 1e6 >= SHOWN_MICROS)
 			buf_addf(&b, ", $%.2f", t->turn_usd);
 		feed_say(t, LOOK_DIM, buf_str(&b));
 	}
@@ -496,6 +551,19 @@ static void feed_turn_end(struct tui *t, const struct cadre_event *e)
 	t->streamed = t->cancelled = false;
 	buf_clear(&t->retry);
 	t->retries = 0;
+}
+
+static void note_retry(struct tui *t, const struct cadre_event *e)
+{
+	int64_t now = tui_now_ms(), left_ms = cadre_event_figure(e, CADRE_FIGURE_LEFT_MS);
+
+	t->retry_due_ms = now + cadre_event_figure(e, CADRE_FIGURE_DELAY_MS);
+	t->retry_end_ms = left_ms ? now + left_ms : 0;
+	if (!t->retries++)
+		t->retry_ms = now;
+	buf_clear(&t->retry);
+	render_line(&t->retry, view_event_text(e));
+	tui_changed(t);
 }
 
 /* A child: its start and its end, and errors; its tools are in the rows of agents. */
@@ -532,8 +600,14 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 	enum cadre_event_kind kind = cadre_event_kind(e);
 	struct str text = view_event_text(e);
 
+	if (kind == CADRE_ERROR && t->trust_waits && str_has(text, STR("`cadre trust`"))) {
+		buf_addf(&t->without_trust, STR_FMT "\n", STR_ARG(text));
+		return;
+	}
 	if (t->lines || cadre_event_agent(e)[0]) {
 		(t->lines ? plain_event : feed_child)(t, e);
+		if (t->lines && !cadre_event_agent(e)[0])
+			feed_plain_call(t, e);
 		return;
 	}
 	bool answered = kind == CADRE_DELTA || kind == CADRE_MESSAGE || kind == CADRE_TOOL_STARTED;
@@ -563,12 +637,7 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 		todo_message(t, e);
 		break;
 	case CADRE_RETRY:
-		if (!t->retries++)
-			t->retry_ms = tui_now_ms();
-		buf_clear(&t->retry);
-		buf_addf(&t->retry, "try %u: ", t->retries + 1);
-		render_line(&t->retry, text);
-		tui_changed(t);
+		note_retry(t, e);
 		break;
 	case CADRE_NOTIFICATION:
 		feed_line(t, LOOK_DIM, tui_mark(t, MARK_TOOL), text);
@@ -576,7 +645,7 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 	case CADRE_ERROR:
 		feed_line(t, view_is_error(e) ? LOOK_RED : LOOK_DIM,
 			  tui_mark(t, view_is_error(e) ? MARK_FAILED : MARK_TOOL), text);
-		if (text.n && memmem(text.p, text.n, "`cadre trust`", 13))
+		if (str_has(text, STR("`cadre trust`")))
 			ask_trust(t, text);
 		break;
 	case CADRE_COMPACTED:
@@ -600,83 +669,4 @@ void feed_release(struct tui *t)
 	styled_release(&t->tail);
 	buf_release(&t->retry);
 	buf_release(&t->above);
-}
-
-/* Rows start where they started before, so text that is added changes the last row alone. A full tail moves up by most of its
- * rows at once, because a move draws all that stay; it keeps its height. */
-void feed_add_tail(struct tui *t)
-{
-	struct styled *s = &t->tail;
-	size_t starts[LIVE_ROWS + 1], count, next;
-
-	for (;;) {
-		count = 0;
-		for (size_t from = 0; from < s->text.n && count <= LIVE_ROWS; from = next) {
-			starts[count++] = from;
-			(void)cells_wrap(buf_str(&s->text), from, t->region.columns - 1, &next);
-		}
-		if (count <= LIVE_ROWS)
-			break;
-		buf_drop(&s->text, starts[LIVE_MOVE]);
-		buf_drop(&s->looks, starts[LIVE_MOVE]);
-		t->tail_moved = true;
-	}
-	for (size_t i = 0; i < (t->tail_moved ? LIVE_ROWS : count); i++) {
-		struct styled *row = rows_add(t);
-		if (i < count)
-			styled_append(row, s, starts[i],
-				      cells_wrap(buf_str(&s->text), starts[i], t->region.columns - 1, &next));
-	}
-}
-
-void feed_add_activity(struct tui *t)
-{
-	struct styled *row;
-	AUTO_BUF struct buf b = { 0 };
-	size_t more = 0;
-
-	if (!t->in_turn)
-		return;
-	row = rows_add(t);
-	/* the mark turns with the seconds */
-	static const char *const turning[] = { "◐", "◓", "◑", "◒" };
-	bool turns = !t->ascii && !t->still;
-	styled_addf(row, LOOK_CYAN, "%s ",
-		    turns ? turning[(tui_now_ms() - t->turn_ms) / 1000 % 4] : tui_mark(t, MARK_RUNS));
-	if (t->retry.n) {
-		styled_add(row, LOOK_YELLOW, buf_str(&t->retry));
-	} else if (t->tools) {
-		for (const struct tool_run *run = t->tools->next; run; run = run->next)
-			more++;
-		styled_add_foreign(row, LOOK_BOLD, str_from(t->tools->name));
-		styled_add(row, LOOK_PLAIN, STR(" "));
-		buf_addspan(&b, (tui_now_ms() - t->tools->started_ms) / 1000 * 1000);
-		/* of a long command so much that the time behind it is seen */
-		size_t at = row->text.n;
-		unsigned taken = cells_width(buf_str(&row->text)) + (unsigned)b.n + 3 + 17 + (more ? 12 : 0) + 1;
-		styled_add(row, LOOK_PLAIN, str_from(t->tools->summary));
-		if (t->region.columns > taken + 10) {
-			size_t fit = cells_fit(str_from(t->tools->summary), t->region.columns - taken - 1, NULL);
-			if (fit < strlen(t->tools->summary)) {
-				row->text.n = row->looks.n = at + fit;
-				styled_add(row, LOOK_PLAIN, str_from(tui_mark(t, MARK_MORE)));
-			}
-		}
-		if (more)
-			styled_addf(row, LOOK_DIM, " and %zu more", more);
-	} else {
-		styled_add(row, LOOK_PLAIN,
-			   t->thinking   ? STR("thinking")
-			   : t->answer.n ? STR("writing")
-					 : STR("waiting for the model"));
-	}
-	if (!b.n)
-		buf_addspan(&b, (tui_now_ms() - t->turn_ms) / 1000 * 1000);
-	styled_addf(row, LOOK_DIM, " . %s . esc interrupts", b.p);
-	if (t->tools && t->tools->last.n && !t->retry.n) {
-		buf_clear(&b);
-		buf_addcount(&b, t->tools->lines);
-		styled_addf(row, LOOK_DIM, " . %s line%s: ", b.p, t->tools->lines == 1 ? "" : "s");
-		styled_add(row, LOOK_DIM, buf_str(&t->tools->last));
-	}
 }

@@ -8,7 +8,7 @@
 #include "face/tui/state.h"
 #include "lib/json/json_write.h"
 
-enum { READ_BYTES = 1 << 20 };
+enum { READ_BYTES = 8 << 20 };
 
 bool tui_config_path(struct buf *path, const char *name)
 {
@@ -56,8 +56,8 @@ void history_load(struct tui *t)
 		return;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		off_t from = st.st_size > READ_BYTES ? st.st_size - READ_BYTES : 0;
-		buf_reserve(&text, READ_BYTES);
-		ssize_t n = pread(fd, text.p, READ_BYTES, from);
+		buf_reserve(&text, (size_t)(st.st_size - from));
+		ssize_t n = pread(fd, text.p, (size_t)(st.st_size - from), from);
 		text.n = n > 0 ? (size_t)n : 0;
 	}
 	close(fd);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 #include "face/tui/tui.h"
+#include "face/tui/ask.h"
 #include "face/tui/state.h"
 #include "face/cli/run.h"
 #include "face/cli/view.h"
@@ -132,13 +133,11 @@ static void move_to_background(struct tui *t)
 	tui_note(t, b.p);
 }
 
-/* Up and Down: within the text, then the history. */
-static void move_row(struct tui *t, bool up)
+/* Above the first row and below the last one */
+static void leave_rows(struct tui *t, bool up)
 {
 	struct draft *d = &t->draft;
 
-	if (draft_move_row(d, up))
-		return;
 	if (up && t->queue_count && !d->text.n) {
 		CLEANUP(tui_queued_release) struct queued last = t->queue[--t->queue_count];
 		if (last.draft.n)
@@ -159,7 +158,7 @@ static void redraw(struct tui *t)
 	region_erase(&t->region, &b);
 	buf_addstr(&b, t->typed.n ? "\r\n" : "");
 	buf_clear(&t->typed);
-	cadre_write(t->out, buf_str(&b).p, b.n);
+	tui_write(t, buf_str(&b).p, b.n);
 	tui_changed(t);
 }
 
@@ -302,6 +301,14 @@ static void stash(struct tui *t)
 		tui_note(t, "the text is put aside; the same key brings it back");
 }
 
+static void move_row(struct tui *t, bool up)
+{
+	unsigned indent = cells_width(str_from(tui_mark(t, MARK_PROMPT))) + 1;
+
+	if (!draft_move_row(&t->draft, up, indent, t->region.columns - 1))
+		leave_rows(t, up);
+}
+
 static void row_up(struct tui *t)
 {
 	move_row(t, true);
@@ -395,7 +402,7 @@ static void prompt_key(struct tui *t, const struct key *key)
 	enum action action;
 
 	if (by_vim == VIM_ABOVE || by_vim == VIM_BELOW)
-		move_row(t, by_vim == VIM_ABOVE);
+		leave_rows(t, by_vim == VIM_ABOVE);
 	else if (by_vim == VIM_SEARCH)
 		menu_search_history(t);
 	if (by_vim != VIM_OTHER)
@@ -461,6 +468,12 @@ void input_key(struct tui *t, const struct key *pressed)
 			page_key(t, key);
 		return;
 	}
+	if (asked && key->code == KEY_PASTE && !t->asks->in_words && !t->asks->form) {
+		prompt_key(t, key);
+		tui_note(t, "what was pasted waits in the prompt");
+		tui_changed(t);
+		return;
+	}
 	if (asked || (t->asking && (key->code == KEY_PAGE_UP || key->code == KEY_PAGE_DOWN))) {
 		if (t->lines || keymap_translate(&t->keymap, 1u << CONTEXT_CONFIRMATION, &translated))
 			ask_key(t, key);
@@ -513,7 +526,7 @@ void input_bytes(struct tui *t, const char *bytes, size_t n)
 	struct key key;
 
 	for (size_t at = 0; at < n && !t->over;) {
-		if (t->switching) {
+		if (t->switching || t->lent) {
 			buf_add(&t->ahead, bytes + at, n - at);
 			return;
 		}
@@ -589,10 +602,19 @@ void input_toggle_vim(struct tui *t)
 	status_refresh(t);
 }
 
+static void bindings_edited(struct tui *t, const char *path, bool good)
+{
+	AUTO_BUF struct buf problems = { 0 };
+
+	load_bindings(t);
+	if (tui_key_problems(&problems) && problems.n)
+		feed_foreign(t, LOOK_RED, buf_str(&problems));
+}
+
 void input_edit_bindings(struct tui *t)
 {
 	static const char empty[] = "{\n  \"bindings\": [\n    { \"context\": \"Chat\", \"bindings\": {} }\n  ]\n}\n";
-	AUTO_BUF struct buf path = { 0 }, problems = { 0 };
+	AUTO_BUF struct buf path = { 0 };
 
 	if (!tui_config_path(&path, "keybindings.json"))
 		return;
@@ -601,8 +623,5 @@ void input_edit_bindings(struct tui *t)
 		tui_note(t, "keybindings.json cannot be written");
 	if (fd >= 0)
 		close(fd);
-	(void)job_edit_file(t, path.p);
-	load_bindings(t);
-	if (tui_key_problems(&problems) && problems.n)
-		feed_foreign(t, LOOK_RED, buf_str(&problems));
+	job_edit_file(t, path.p, bindings_edited);
 }

@@ -3,22 +3,26 @@
  * as it comes, at most so much of it is kept, and shown when the program has ended. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "face/screen/term.h"
 #include "face/tui/state.h"
+#include "lib/base/utf8.h"
 
-enum { KEPT_BYTES = 1 << 20, SHOWN_LINES = 400 };
+enum { KEPT_BYTES = 1 << 20, SHOWN_LINES = 400, EDITOR_END_MS = 1000, LONG_MS = 1000 };
 
 extern char **environ;
 
 struct job {
 	struct program program;
 	char *title;
-	bool joins, shell;
+	int64_t started_ms;
+	bool joins, shell, cancelled;
 	job_done_fn *done; /* NULL: the output is shown */
 };
 
@@ -52,10 +56,24 @@ static void on_output(struct cadre *c, int fd, void *data)
 	p->cut = p->cut || fits < (size_t)n;
 }
 
+static int spawn(pid_t *ret_pid, const char *const *argv, const posix_spawn_file_actions_t *files, short flags)
+{
+	posix_spawnattr_t attributes;
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGPIPE); /* we ignore it, which a program would inherit: `yes | head` would complain */
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigdefault(&attributes, &signals);
+	posix_spawnattr_setflags(&attributes, (short)(flags | POSIX_SPAWN_SETSIGDEF));
+	int error = posix_spawn(ret_pid, argv[0], files, &attributes, (char *const *)argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	return error;
+}
+
 int program_start(struct program *p, const char *const *argv, int in, bool aside)
 {
 	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
 	int pipes[2];
 
 	if (pipe2(pipes, O_CLOEXEC) < 0)
@@ -71,11 +89,8 @@ int program_start(struct program *p, const char *const *argv, int in, bool aside
 		posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	else
 		posix_spawn_file_actions_adddup2(&files, pipes[1], STDERR_FILENO);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-	int error = posix_spawn(&p->pid, argv[0], &files, &attributes, (char *const *)argv, environ);
+	int error = spawn(&p->pid, argv, &files, POSIX_SPAWN_SETPGROUP);
 	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attributes);
 	close(pipes[1]);
 	if (error) {
 		close(pipes[0]);
@@ -133,7 +148,15 @@ static void say_output(struct tui *t, struct str output, bool shell)
 {
 	AUTO_BUF struct buf safe = { 0 }, lines = { 0 };
 
-	if (shell || t->dumb || t->wraps_itself) {
+	if (shell) {
+		for (struct str rest = output; rest.n;) {
+			struct str line = feed_output_line(str_cut(&rest, '\n'));
+			buf_addf(&lines, STR_FMT "\n", STR_ARG(line));
+		}
+		feed_foreign(t, LOOK_PLAIN, buf_str(&lines));
+		return;
+	}
+	if (t->dumb || t->wraps_itself) {
 		feed_foreign(t, LOOK_PLAIN, output);
 		return;
 	}
@@ -198,7 +221,7 @@ static void job_end(struct program *p, int status)
 	tui_changed(t);
 }
 
-static void job_start(struct tui *t, const char *title, const char *const *argv, struct job how)
+static void job_start(struct tui *t, const char *title, const char *const *argv, int in, struct job how)
 {
 	if (t->job) {
 		tui_note(t, "a command runs already: Ctrl-C ends it");
@@ -207,11 +230,12 @@ static void job_start(struct tui *t, const char *title, const char *const *argv,
 	t->job = xcalloc(1, sizeof *t->job);
 	*t->job = how;
 	t->job->title = xstrdup(title);
+	t->job->started_ms = tui_now_ms();
 	t->job->program.tui = t;
 	t->job->program.ended = job_end;
 	if (!how.program.limit)
 		t->job->program.limit = KEPT_BYTES;
-	int error = program_start(&t->job->program, argv, -1, false);
+	int error = program_start(&t->job->program, argv, in, false);
 	if (error) {
 		job_free(t);
 		tui_note(t, strerror(error));
@@ -225,12 +249,12 @@ void job_shell(struct tui *t, struct str command, bool joins)
 	AUTO_FREE char *text = xstrndup(command.p, command.n);
 	const char *const argv[] = { "/bin/sh", "-c", text, NULL };
 
-	job_start(t, text, argv, (struct job){ .shell = true, .joins = joins });
+	job_start(t, text, argv, -1, (struct job){ .shell = true, .joins = joins });
 }
 
 void job_program(struct tui *t, const char *const *argv, job_done_fn *done)
 {
-	job_start(t, argv[0], argv, (struct job){ .done = done });
+	job_start(t, argv[0], argv, -1, (struct job){ .done = done });
 }
 
 /* Cuts off the next word: blanks in quotes, and in the parentheses of a rule, are part of it; quotes outside of these are not. */
@@ -265,20 +289,50 @@ void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *d
 	argv[0] = "/proc/self/exe";
 	for (char *rest = all, *word; (word = next_word(&rest));)
 		argv[n++] = word;
-	job_start(t, words, argv, (struct job){ .done = done });
+	job_start(t, words, argv, -1, (struct job){ .done = done });
 }
 
 void job_command(struct tui *t, const char *command, size_t limit, job_done_fn *done)
 {
 	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
 
-	job_start(t, command, argv, (struct job){ .program.limit = limit, .done = done });
+	job_start(t, command, argv, -1, (struct job){ .program.limit = limit, .done = done });
+}
+
+static void fed(struct tui *t, struct str output, bool ok) {}
+
+void job_feed(struct tui *t, const char *command, struct str text)
+{
+	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
+	AUTO_CLOSE int in = memfd_create("cadre", MFD_CLOEXEC); /* it may be more than a pipe holds */
+
+	if (in >= 0 && write(in, text.p, text.n) == (ssize_t)text.n && lseek(in, 0, SEEK_SET) == 0)
+		job_start(t, command, argv, in, (struct job){ .done = fed });
+}
+
+void job_add_activity(struct tui *t)
+{
+	int64_t ms = t->job ? (tui_now_ms() - t->job->started_ms) / 1000 * 1000 : 0;
+	AUTO_BUF struct buf b = { 0 };
+
+	if (ms < LONG_MS)
+		return;
+	struct styled *row = rows_add(t);
+	buf_addspan(&b, ms);
+	styled_addf(row, LOOK_CYAN, "%s ", tui_mark(t, MARK_RUNS));
+	styled_addf(row, LOOK_DIM, "%s . ctrl+c ends it", b.p);
+	if (t->job->shell) {
+		styled_add(row, LOOK_DIM, STR(" . "));
+		styled_add_foreign(row, LOOK_PLAIN, str_from(t->job->title));
+	}
 }
 
 void job_cancel(struct tui *t)
 {
-	if (t->job)
-		(void)kill(-t->job->program.pid, SIGTERM);
+	if (!t->job)
+		return;
+	(void)kill(-t->job->program.pid, t->job->cancelled ? SIGKILL : SIGTERM); /* again: it may hold that off */
+	t->job->cancelled = true;
 }
 
 void job_release(struct tui *t)
@@ -290,39 +344,89 @@ void job_release(struct tui *t)
 
 static void read_back(struct tui *t, int fd)
 {
-	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf text = { 0 }, valid = { 0 };
 	char bytes[8192];
 
 	for (ssize_t n; (n = read(fd, bytes, sizeof bytes)) > 0 && text.n < DRAFT_LIMIT_BYTES;)
 		buf_add(&text, bytes, (size_t)n);
-	struct str s = str_trim(buf_str(&text));
+	for (size_t i = 0; i < text.n; i++)
+		text.p[i] = text.p[i] ? text.p[i] : ' ';
+	utf8_add_repaired(&valid, str_trim(buf_str(&text)));
 	draft_set(&t->draft, STR(""));
-	(void)draft_paste(&t->draft, s);
+	(void)draft_paste(&t->draft, buf_str(&valid));
 }
 
-bool job_edit_file(struct tui *t, const char *path)
+struct editor {
+	pid_t pid;
+	int fd; /* readable when it has ended */
+	char *path;
+	editor_done_fn *done;
+};
+
+static void on_editor_end(struct cadre *c, int fd, void *data)
+{
+	struct tui *t = data;
+	struct editor *e = TAKE(t->editor);
+	int status = -1;
+
+	while (waitpid(e->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	cadre_unwatch_fd(c, fd);
+	close(fd);
+	bool good = WIFEXITED(status) && !WEXITSTATUS(status);
+	if (!good)
+		tui_note(t, "the editor failed");
+	e->done(t, e->path, good);
+	free(e->path);
+	free(e);
+	tui_take_back(t);
+}
+
+void job_drop_editor(struct tui *t)
+{
+	if (!t->editor)
+		return;
+	(void)kill(t->editor->pid, SIGHUP);
+	if (poll(&(struct pollfd){ .fd = t->editor->fd, .events = POLLIN }, 1, EDITOR_END_MS) <= 0)
+		(void)kill(t->editor->pid, SIGKILL);
+	on_editor_end(t->c, t->editor->fd, t);
+}
+
+void job_edit_file(struct tui *t, const char *path, editor_done_fn *done)
 {
 	const char *editor = getenv("VISUAL");
-	AUTO_BUF struct buf erase = { 0 }, command = { 0 };
+	AUTO_BUF struct buf command = { 0 };
 	pid_t pid;
-	int status = -1;
 
 	if (!editor || !*editor)
 		editor = getenv("EDITOR");
 	if (!editor || !*editor)
 		editor = "vi";
-	region_erase(&t->region, &erase);
-	cadre_write(t->out, erase.p, erase.n);
-	(void)cadre_writer_flush(t->out, 1000, NULL, 0);
-	term_give_back();
 	buf_addf(&command, "%s \"$1\"", editor); /* it may have arguments of its own */
 	const char *const argv[] = { "/bin/sh", "-c", command.p, "cadre", path, NULL };
-	if (posix_spawn(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) == 0)
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	(void)term_take();
-	tui_changed(t);
-	return WIFEXITED(status) && !WEXITSTATUS(status);
+	tui_lend(t);
+	int error = spawn(&pid, argv, NULL, 0);
+	if (error) {
+		tui_note(t, strerror(error));
+		done(t, path, false);
+		tui_take_back(t);
+		return;
+	}
+	t->editor = xcalloc(1, sizeof *t->editor);
+	*t->editor = (struct editor){ pid, (int)syscall(SYS_pidfd_open, pid, 0), xstrdup(path), done };
+	if (t->editor->fd < 0 || cadre_watch_fd(t->c, t->editor->fd, 1, on_editor_end, t) < 0)
+		on_editor_end(t->c, t->editor->fd, t); /* without such descriptors all waits for it */
+}
+
+static void draft_edited(struct tui *t, const char *path, bool good)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW); /* editors replace the file */
+
+	if (fd >= 0 && good)
+		read_back(t, fd);
+	if (fd >= 0)
+		close(fd);
+	(void)unlink(path);
 }
 
 void job_edit_draft(struct tui *t)
@@ -340,12 +444,5 @@ void job_edit_draft(struct tui *t)
 	if (text.n && write(fd, text.p, text.n) < (ssize_t)text.n)
 		tui_note(t, "the draft was not written whole");
 	close(fd);
-	bool edited = job_edit_file(t, path.p);
-	fd = open(path.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW); /* editors replace the file */
-	if (fd >= 0 && edited)
-		read_back(t, fd);
-	if (fd >= 0)
-		close(fd);
-	(void)unlink(path.p);
-	tui_draw(t);
+	job_edit_file(t, path.p, draft_edited);
 }

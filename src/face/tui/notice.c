@@ -7,23 +7,46 @@
 
 enum { TITLE_BYTES = 60, LONG_TURN_MS = 10000 };
 
-static void write_harmless(struct tui *t, const char *before, struct str text, const char *after)
+static void add_harmless(struct buf *out, const char *before, struct str text, const char *after)
 {
-	AUTO_BUF struct buf b = { 0 };
+	buf_addstr(out, before);
+	render_line(out, utf8_cut(text, TITLE_BYTES));
+	buf_addstr(out, after);
+}
 
-	buf_addstr(&b, before);
-	render_line(&b, utf8_cut(text, TITLE_BYTES));
-	buf_addstr(&b, after);
-	cadre_write(t->out, b.p, b.n);
+static bool has_titles(const struct tui *t)
+{
+	const char *off = getenv("CLAUDE_CODE_DISABLE_TERMINAL_TITLE");
+
+	return t->osc && (!off || !*off);
 }
 
 void notice_title(struct tui *t, struct str prompt)
 {
-	const char *off = getenv("CLAUDE_CODE_DISABLE_TERMINAL_TITLE");
 	struct str first = str_trim(prompt);
+	AUTO_BUF struct buf title = { 0 };
 
-	if (t->osc && (!off || !*off))
-		write_harmless(t, "\033]0;cadre: ", str_cut(&first, '\n'), "\a");
+	if (!has_titles(t))
+		return;
+	add_harmless(&title, "\033]0;cadre: ", str_cut(&first, '\n'), "\a");
+	const char *bytes = term_set_title(title.p);
+	tui_write(t, bytes, strlen(bytes));
+}
+
+/* OSC 9;4 is progress for some terminals; others would take it for a notice. */
+static bool has_progress(const struct tui *t)
+{
+	const char *program = getenv("TERM_PROGRAM"), *tmux = getenv("TMUX");
+	bool shows = (program && (!strcmp(program, "ghostty") || !strcmp(program, "WezTerm"))) ||
+		     getenv("WT_SESSION") || getenv("ConEmuANSI");
+
+	return t->osc && shows && (!tmux || !*tmux);
+}
+
+unsigned notice_modes(const struct tui *t)
+{
+	return 1u << TERM_KITTY | 1u << TERM_FOCUS | (unsigned)has_progress(t) << TERM_PROGRESS |
+	       (unsigned)has_titles(t) << TERM_TITLE;
 }
 
 /* Focus is reported while it matters: during a turn. */
@@ -32,13 +55,9 @@ void notice_turn(struct tui *t, bool runs)
 	if (t->lines)
 		return;
 	t->unfocused = false;
-	cadre_write(t->out, runs ? "\033[?1004h" : "\033[?1004l", 8);
-	/* OSC 9;4 is progress for some terminals; others would take it for a notice */
-	const char *program = getenv("TERM_PROGRAM"), *tmux = getenv("TMUX");
-	bool shows = (program && (!strcmp(program, "ghostty") || !strcmp(program, "WezTerm"))) ||
-		     getenv("WT_SESSION") || getenv("ConEmuANSI");
-	if (t->osc && shows && (!tmux || !*tmux))
-		cadre_write(t->out, runs ? "\033]9;4;3\a" : "\033]9;4;0\a", 9);
+	tui_set_mode(t, TERM_FOCUS, runs);
+	if (has_progress(t))
+		tui_set_mode(t, TERM_PROGRESS, runs);
 }
 
 static const struct channel {
@@ -67,10 +86,12 @@ void notice_user(struct tui *t, const char *text)
 		     ((program && !strcmp(program, c->program)) || (term && !strcmp(term, c->program)))))
 			chosen = c;
 	}
+	AUTO_BUF struct buf notice = { 0 };
 	if (chosen->after)
-		write_harmless(t, chosen->before, str_from(text), chosen->after);
+		add_harmless(&notice, chosen->before, str_from(text), chosen->after);
 	else
-		cadre_write(t->out, "\a", 1);
+		buf_addch(&notice, '\a');
+	tui_write(t, notice.p, notice.n);
 }
 
 void notice_turn_end(struct tui *t)

@@ -303,7 +303,7 @@ void plain_finish(struct tui *t, struct str prompt, struct str text)
 		region_draw(&t->region, t->rows, t->row_count, t->row_count - 1, 0, buf_str(&t->above), &out);
 		region_keep(&t->region, &out);
 		buf_clear(&t->above);
-		cadre_write(t->out, out.p, out.n);
+		tui_write(t, out.p, out.n);
 	}
 	t->mid_line = false;
 	buf_add(&t->above, more.p, more.n);

@@ -3,7 +3,8 @@
  * is late, or does not come, leaves what we assume.
  *
  * Behind the first paint three clusters are written at the caret, each followed by a question for the cursor, and wiped by the same
- * write. What they showed is kept in <config>/cadre/terminals.json, {"NAME": "4 2 1"}, for the first paint of the next time. */
+ * write, which then writes the row again: screen inside tmux goes back by the width that it believes in, and wipes more than them. What
+ * they showed is kept in <config>/cadre/terminals.json, {"NAME": "4 2 1"}, for the first paint of the next time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -95,11 +96,13 @@ void probe_start(struct tui *t)
 		buf_addstr(&out, "\033[?2026h");
 		for (size_t i = 0; i < WIDTH_PROBES; i++)
 			buf_addf(&out, "%s\033[6n\033[%uG", width_probes[i], column);
-		buf_addstr(&out, "\033[K\033[?2026l");
+		buf_addstr(&out, "\033[K");
+		region_write_again(&t->region, &out);
+		buf_addstr(&out, "\033[?2026l");
 		t->probes = WIDTH_PROBES;
 		t->probe_column = column;
 	}
-	cadre_write(t->out, out.p, out.n);
+	tui_write(t, out.p, out.n);
 }
 
 /* The size has changed: nothing is drawn until the terminal has told where it put the cursor. */
@@ -113,7 +116,7 @@ void probe_resize(struct tui *t)
 		return;
 	}
 	t->resizing = true;
-	cadre_write(t->out, "\033[6n", 4);
+	tui_write(t, "\033[6n", 4);
 	tui_set_timer(t, TIMER_ANSWER, t->region.rewraps_caret ? ANSWER_TMUX_MS : ANSWER_MS);
 }
 
@@ -141,7 +144,7 @@ void probe_late(struct tui *t)
 void probe_key(struct tui *t, const struct key *key)
 {
 	if (key->code == KEY_KITTY) {
-		term_use_kitty();
+		tui_set_mode(t, TERM_KITTY, true);
 	} else if (key->code == KEY_LIGHT || key->code == KEY_DARK) {
 		theme_set_background(key->code == KEY_LIGHT);
 	} else if (t->probes) {

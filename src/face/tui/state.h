@@ -10,28 +10,43 @@
 #include "face/draft/keymap.h"
 #include "face/draft/vim.h"
 #include "face/screen/region.h"
+#include "face/screen/term.h"
 #include "lib/base/id.h"
 #include "lib/base/map.h"
 
 enum tui_timer {
-	TIMER_FRAME,  /* what changed is drawn */
-	TIMER_TICK,   /* a second of a turn has passed */
-	TIMER_ESC,    /* an Esc that no sequence follows is a key */
-	TIMER_RESIZE, /* the window has settled */
-	TIMER_ASK,    /* a question may open, or takes keys */
-	TIMER_NOTE,   /* the note in the status row goes */
-	TIMER_STATUS, /* the status command has taken too long */
-	TIMER_BURST,  /* no more text comes in one rush: it was a paste */
-	TIMER_ANSWER, /* the terminal does not say where its cursor is */
-	TIMER_HINT,   /* plain mode: an agent has been waited for so long that Ctrl-B is worth a line */
+	TIMER_FRAME,   /* what changed is drawn */
+	TIMER_TICK,    /* a second of a turn has passed */
+	TIMER_ESC,     /* an Esc that no sequence follows is a key */
+	TIMER_RESIZE,  /* the window has settled */
+	TIMER_ASK,     /* a question may open, or takes keys */
+	TIMER_NOTE,    /* the note in the status row goes */
+	TIMER_STATUS,  /* the status command has taken too long */
+	TIMER_REFRESH, /* it is due again */
+	TIMER_BURST,   /* no more text comes in one rush: it was a paste */
+	TIMER_ANSWER,  /* the terminal does not say where its cursor is */
+	TIMER_HINT,    /* plain mode: an agent has been waited for so long that Ctrl-B is worth a line */
 	TIMER_COUNT
 };
 
 enum tui_wanted { TUI_FIRST /* by the command line */, TUI_NEW, TUI_OLD, TUI_FORK };
-enum { COPIES = 10 /* answers that /copy knows */, NARROW_COLUMNS = 60 /* below it tables are lists */ };
+enum {
+	COPIES = 10,         /* answers that /copy knows */
+	MOST_DENIED = 30,    /* calls that /permissions knows */
+	NARROW_COLUMNS = 60, /* below it tables are lists */
+	SHOWN_MICROS = 5000, /* of a turn or an agent: less would be $0.00 */
+	USAGE_PARTS = 4,     /* usage_names, the last one is the answer */
+};
+
+/* A call that was not allowed, for /permissions */
+struct denied {
+	char *rule; /* that would allow it; NULL: none would */
+	char *text;
+};
 
 struct ask; /* ask.c */
 struct json;
+struct json_reader;
 struct todo;    /* todo.c */
 struct job;     /* job.c */
 struct program; /* job.c */
@@ -76,7 +91,11 @@ struct tui {
 	/* the terminal */
 	struct keys keys;
 	struct buf burst; /* text that comes in one rush, without the marks of a paste */
-	struct buf ahead; /* typed behind a line that begins another session: meant for that one */
+	/* Typed behind a line that begins another session, or behind the key of an editor: for later */
+	struct buf ahead;
+	bool lent;       /* to a program: nothing is drawn, and no key is read */
+	int64_t back_ms; /* since when it is ours again */
+	struct buf held; /* what was written meanwhile */
 	struct draft draft;
 	struct keymap keymap;
 	struct vim vim;
@@ -88,16 +107,21 @@ struct tui {
 	int64_t drawn_ms, key_ms;
 	struct buf note; /* for a moment in the status row */
 	bool history_read;
-	struct map skills;   /* name -> what it does; owned texts */
-	struct map files;    /* of the project, below any directory; as of the last @ */
-	struct map mentions; /* agent-NAME or SERVER:URI behind an @ -> what it is; owned texts */
-	bool unfocused;      /* known during a turn only */
-	bool resizing;       /* the window has changed: no frame is drawn until the region was taken off */
-	unsigned settlings;  /* how often tmux had another size by then than it had told */
+	struct map skills;     /* name -> what it does; owned texts */
+	struct buf files;      /* of the project, below any directory, each with its NUL; as of the last search */
+	bool files_sought;     /* there is one */
+	bool files_awaited;    /* there is an @ before the cursor, whose suggestions they will join */
+	uint64_t complete_key; /* plain mode: the Tab that waits for them */
+	struct map mentions;   /* agent-NAME or SERVER:URI behind an @ -> what it is; owned texts */
+	bool unfocused;        /* known during a turn only */
+	bool resizing;         /* the window has changed: no frame is drawn until the region was taken off */
+	unsigned settlings;    /* how often tmux had another size by then than it had told */
 	unsigned probes, probe_column,
 		answers[3]; /* questions about widths that are not answered yet, and the answers */
 
 	/* the conversation */
+	int64_t opened_ms;                 /* when the session was */
+	struct denied denied[MOST_DENIED]; /* in this session, the newest first */
 	bool in_turn;
 	bool worked;    /* a turn was run: there is something to resume */
 	bool cancelled; /* the user ended this turn */
@@ -120,21 +144,23 @@ struct tui {
 	bool thinking;
 	struct tool_run *tools; /* those of the main agent that run; oldest first */
 	struct folded folded;
-	struct buf thought; /* of the model, if it is shown */
-	struct buf retry;   /* "" or what the activity row says */
-	unsigned retries;   /* of the request that waits */
-	int64_t retry_ms;   /* when the first of them began */
+	struct buf thought;             /* of the model, if it is shown */
+	struct buf retry;               /* "", or why a request is tried again */
+	unsigned retries;               /* of the request that waits */
+	int64_t retry_ms, retry_due_ms; /* when the first of them began, and the next one begins */
+	int64_t retry_end_ms;           /* no more begin then; 0: their number is what ends them */
 	struct todo *todos;
 	size_t todo_count;
-	bool todo_open;            /* in more than one row */
-	double cost_usd, turn_usd; /* of all agents so far; of the last turn */
-	int64_t turn_tokens;       /* of the last turn */
-	int64_t context, window;   /* tokens of the last request, and what the model takes; 0: not known */
-	char *remembered;          /* a line for a memory file that is being chosen */
-	char *export_path;         /* that was named to /export; NULL: none */
-	bool leave_asked;          /* /exit while agents run: not for the first time */
-	bool debugged, traced;     /* this session has a log, or a timeline, since /debug or /trace */
-	struct buf attached;       /* content blocks for the prompt that is submitted next; "": none */
+	bool todo_open;             /* in more than one row */
+	double cost_usd, turn_usd;  /* of all agents so far; of the last turn */
+	int64_t turn_tokens;        /* of the last turn */
+	int64_t usage[USAGE_PARTS]; /* tokens of the last request and its answer */
+	int64_t context, window;    /* their sum, and what the model takes; 0: not known */
+	char *remembered;           /* a line for a memory file that is being chosen */
+	char *export_path;          /* that was named to /export; NULL: none */
+	bool leave_asked;           /* /exit while agents run: not for the first time */
+	bool debugged, traced;      /* this session has a log, or a timeline, since /debug or /trace */
+	struct buf attached;        /* content blocks for the prompt that is submitted next; "": none */
 	struct queued {
 		char *text, *blocks;
 		struct buf draft; /* as it was typed, with marks */
@@ -144,12 +170,18 @@ struct tui {
 	struct ask *asks;              /* oldest first */
 	bool asking;                   /* the first of asks is open */
 	bool trust_asked, trust_waits; /* waits: until it is answered prompts are queued */
+	struct buf without_trust;      /* lines about what has no effect, which are shown if the answer is no */
 	struct job *job;               /* a program whose output is shown; NULL: none */
 	struct buf joined;             /* output of `!` that the next prompt brings along */
 	struct page *page;             /* on the alternate screen; NULL: none */
 	struct menu *menu;             /* below the input; NULL: none */
 	struct buf status_text;        /* of the user's statusLine command; "": ours is shown */
+	struct buf status_problem;     /* why it shows nothing; "": it has not failed */
 	struct program *status_run;    /* NULL: it does not run */
+	int status_padding;            /* columns before its rows */
+	int64_t status_ms,
+		status_every_ms; /* when it began the last time; how long it rests, 0: until something changes */
+	struct editor *editor;   /* NULL: none is open */
 };
 
 /* tui.c */
@@ -163,7 +195,8 @@ void tui_changed(struct tui *t);                                        /* a fra
 void tui_draw(struct tui *t);                                           /* now */
 void tui_note(struct tui *t, const char *text);                         /* in the status row, for two seconds */
 void tui_submit(struct tui *t, struct str prompt);                      /* a prompt, at once or queued */
-void tui_begin_copy(struct tui *t);                                     /* a turn begins, whose answer /copy knows */
+void tui_begin_turn(struct tui *t);                                     /* of a prompt, or of an agent's end */
+void tui_begin_copy(struct tui *t);                                     /* /copy knows the answer that follows */
 void tui_next_of_queue(struct tui *t);                                  /* a prompt that waited, if no turn runs */
 void tui_leave(struct tui *t, int code);
 void tui_queued_release(struct queued *q);
@@ -171,6 +204,10 @@ void tui_want(struct tui *t, enum tui_wanted wanted, struct str id); /* another 
 struct str tui_setting(struct tui *t, const char *path);             /* its value, a text without quotes; "": not set */
 void tui_read_settings(struct tui *t);                               /* those that decide how it looks */
 void tui_suspend(struct tui *t);                                     /* Ctrl-Z */
+void tui_write(struct tui *t, const char *p, size_t n);
+void tui_set_mode(struct tui *t, enum term_mode mode, bool on);
+void tui_lend(struct tui *t); /* the terminal, to a program; agents continue to work */
+void tui_take_back(struct tui *t);
 void tui_interrupt(struct tui *t);
 void tui_await_size(struct tui *t);              /* no frame is drawn until the size has settled */
 void tui_resize(struct tui *t, unsigned column); /* column: see region_resize() */
@@ -192,14 +229,17 @@ bool plain_choose(struct tui *t, struct str line); /* true: it was an answer to 
 
 void feed_event(struct tui *t, const struct cadre_event *e);
 void feed_say(struct tui *t, unsigned look, struct str ours);     /* lines of our own words */
+bool feed_is_quiet(const char *name);                             /* a tool whose good results are not shown */
+void feed_words(struct tui *t, unsigned look, struct str text);   /* prose of others: broken at words */
 void feed_foreign(struct tui *t, unsigned look, struct str text); /* lines of others, unwrapped */
 void feed_styled(struct tui *t, const struct styled *lines);
 void feed_prompt(struct tui *t, struct str text);
-struct str feed_result_text(struct str text);     /* a result without the marks for the model around it */
+struct str feed_result_text(struct str text); /* a result without the marks for the model around it */
+/* A line of output as a terminal leaves it: what stands behind the last return to its start */
+struct str feed_output_line(struct str line);
+extern const char *const usage_names[USAGE_PARTS];
 void feed_allowed(struct tui *t, const char *id); /* a call begins now: before, it waited for the user */
 void feed_release(struct tui *t);
-void feed_add_tail(struct tui *t);     /* rows: the end of the unfinished block */
-void feed_add_activity(struct tui *t); /* row: what runs, since when */
 enum tui_mark { MARK_RUNS, MARK_DONE, MARK_FAILED, MARK_ASKS, MARK_PROMPT, MARK_TOOL, MARK_MORE };
 const char *tui_mark(const struct tui *t, enum tui_mark mark);
 
@@ -282,9 +322,10 @@ void form_add_rows(struct tui *t, const struct form *f, size_t *ret_row, unsigne
 
 void menu_update(struct tui *t);                     /* the draft has changed */
 bool menu_key(struct tui *t, const struct key *key); /* false: not for the menu */
-void menu_add_rows(struct tui *t);
+void menu_add_rows(struct tui *t, size_t most);
 bool menu_complete(struct tui *t);       /* plain mode: Tab completes, or writes what fits; false: nothing does */
 void menu_search_history(struct tui *t); /* Ctrl-R */
+void menu_take_files(struct tui *t, struct str names); /* t->files were found */
 void menu_close(struct tui *t);
 
 /* face/view/page.c: views on the whole screen. */
@@ -305,7 +346,7 @@ struct page {
 	struct region screen; /* all rows of the window */
 	bool resized;         /* the window, since it was opened */
 	size_t room;          /* rows between the title and the line at the bottom */
-	struct buf filter;    /* what is searched */
+	struct draft filter;  /* what is searched */
 	bool filtering;       /* letters change the filter; in a list they always do */
 	size_t selected, top;
 	struct page *below; /* the agents, which are shown again when it is closed; NULL: the conversation is */
@@ -330,7 +371,7 @@ struct page {
 	unsigned sort;
 	bool hide_ended;
 	struct map folds;
-	struct buf message; /* to the selected one */
+	struct draft message; /* to the selected one */
 	bool writing;
 };
 
@@ -339,13 +380,16 @@ struct page *page_open_text(struct tui *t, const char *title, struct str foreign
 void page_open_transcript(struct tui *t, const char *title, const char *path);     /* at its end; it follows it */
 struct page *page_open_list(struct tui *t, const char *title, page_choose_fn *choose);
 void page_add_item(struct page *p, struct str id, struct str foreign);
+void page_add_choice(struct page *p, struct str id, struct str foreign, bool now); /* now: it holds, and is selected */
 void page_show(struct tui *t, struct page *p); /* takes p; from now on it is what the terminal shows */
 void page_close(struct tui *t);                /* the one that is on top */
 void page_choose(struct tui *t, size_t item);  /* of a list, which is closed */
 void page_key(struct tui *t, const struct key *key);
 void page_draw(struct tui *t, struct buf *out);
 bool page_has_text(struct str s, struct str part); /* case is ignored */
-void tui_copy(struct tui *t, struct str text);     /* into the clipboard of the terminal (OSC 52) */
+/* Into the clipboard, by the terminal and by the desktop's program; says so, with `what` for the text */
+void tui_copy(struct tui *t, struct str text, const char *what);
+bool tui_clipboard(struct tui *t, struct str base64); /* OSC 52, "?": asks for it; false: the terminal has none */
 
 /* face/view/roster.c: the view of all agents. */
 
@@ -353,6 +397,7 @@ void page_open_agents(struct tui *t);
 void roster_add_rows(struct tui *t, struct page *p, size_t room);
 void roster_key(struct tui *t, struct page *p, const struct key *key, char letter);
 void roster_send(struct tui *t, struct page *p);
+bool roster_has_team(const struct tui *t);
 const struct agent_row *roster_find(const struct tui *t,
 				    struct str agent);                /* by its id, a member by its name; NULL: none */
 void roster_tell(struct tui *t, const char *agent, const char *text); /* id or name; also /tell */
@@ -369,7 +414,10 @@ struct slash {
 };
 void command_remember(struct tui *t, struct str text); /* face/view/memory.c: # */
 typedef void slash_fn(struct tui *t, const struct slash *slash, struct str rest);
-slash_fn command_memory, command_observe, command_terminal_setup,
+/* face/view/permissions.c */
+void permissions_note_denied(struct tui *t, const struct cadre_event *e);
+void permissions_forget_denied(struct tui *t);
+slash_fn command_permissions, command_memory, command_observe, command_terminal_setup, command_doctor,
 	command_statusline;                                             /* face/view/memory.c, face/view/setup.c */
 void command_set(struct tui *t, const char *option, const char *value); /* of the session; says what it is now */
 bool command_is(const struct slash *s, struct str name);                /* its name or one of its aliases */
@@ -382,6 +430,12 @@ bool command_slash(struct tui *t, struct str line);   /* true: it was one of our
 
 /* Two columns of our own words, the right one wrapped where it begins; below each other in a narrow window */
 void show_pair(struct tui *t, struct buf *out, struct str left, unsigned indent, struct str right);
+/* The answer of the session to a control request; NULL: it was refused, which is said */
+const struct json *show_request(struct tui *t, struct json_reader *reader, const char *request);
+/* What holds now: model, effort, agent, additionalDirectories; NULL: it was refused */
+const struct json *show_applied(struct tui *t, struct json_reader *reader);
+/* What the user chose in one session holds on in the one that takes its place: mode, model, effort, thinking, directories. */
+void show_carry(struct tui *t, struct cadre_session *from, struct cadre_session *to);
 void show_context(struct tui *t);
 void show_usage(struct tui *t);
 void show_status(struct tui *t);
@@ -392,7 +446,7 @@ void show_styles(struct tui *t, page_choose_fn *choose);
 page_preview_fn show_theme;                                /* what it looks like */
 bool show_sessions(struct tui *t, page_choose_fn *choose); /* false: there is none; what is chosen: ID PATH */
 void show_read_skills(struct tui *t);                      /* into t->skills */
-void show_read_mentions(struct tui *t);                    /* into t->mentions and t->files */
+void show_read_mentions(struct tui *t);                    /* into t->mentions; t->files are looked for */
 void show_drop_names(struct map *names);                   /* of one of these two */
 void show_age(struct buf *out, struct str iso);            /* of a time: "3 min ago" */
 void show_past(struct tui *t);                             /* of the session that was continued */
@@ -407,6 +461,7 @@ struct past {
 	struct styled *out;
 	struct buf title; /* of the session, if it has one; the caller's */
 	bool whole;       /* results are not cut */
+	struct map calls; /* struct past_call by id: they stand above their results */
 	bool copied;      /* answers are those of this session: /copy knows them */
 	bool earlier;     /* there is more above */
 };
@@ -417,6 +472,7 @@ bool past_find(const char *path, struct str uuid, struct buf *ret_prompt, struct
 
 /* notice.c */
 
+unsigned notice_modes(const struct tui *t);          /* 1 << each enum term_mode that this terminal may have on */
 void notice_title(struct tui *t, struct str prompt); /* of the terminal */
 void notice_turn(struct tui *t, bool runs);
 void notice_turn_end(struct tui *t);
@@ -426,6 +482,7 @@ void notice_user(struct tui *t, const char *text); /* if the terminal has no foc
 
 void status_refresh(struct tui *t); /* runs the command, if there is one */
 void status_cancel(struct tui *t);
+void status_late(struct tui *t);
 bool status_add_rows(struct tui *t);                      /* false: there is nothing to show */
 void history_load(struct tui *t);                         /* once */
 void history_append(struct tui *t, struct str text);      /* of the draft, with marks */
@@ -457,8 +514,13 @@ void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *d
 void job_program(struct tui *t, const char *const *argv, job_done_fn *done);
 void job_command(struct tui *t, const char *command, size_t limit,
 		 job_done_fn *done); /* of the shell; limit: bytes of output */
+void job_feed(struct tui *t, const char *command,
+	      struct str text);       /* a shell command that reads it; nothing is shown */
+void job_add_activity(struct tui *t); /* row: since when it runs, if that is long */
 void job_cancel(struct tui *t);
 void job_release(struct tui *t);
-/* $VISUAL or $EDITOR on a file, or on the draft; the terminal is the editor's meanwhile. False: it failed. */
-bool job_edit_file(struct tui *t, const char *path);
+/* $VISUAL or $EDITOR on a file, or on the draft; it has the terminal until it ends. done: good: it ended with 0 */
+typedef void editor_done_fn(struct tui *t, const char *path, bool good);
+void job_edit_file(struct tui *t, const char *path, editor_done_fn *done);
+void job_drop_editor(struct tui *t); /* ends the open one, if there is one */
 void job_edit_draft(struct tui *t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * status.c - the user's status line: a command that gets the state of the session as JSON on its standard input and prints up to
- * three rows. It runs at the start, behind each answer and after a change of the mode; a newer run ends the older one. One that
- * fails, or takes five seconds, shows nothing. */
+ * three rows. It runs at the start, behind each answer, after a change of the mode and every refreshInterval seconds; a newer run
+ * ends the older one. One that fails, or takes five seconds, shows nothing; /doctor tells. */
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,13 +10,15 @@
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
 
-enum { STATUS_BYTES = 8192, STATUS_LINES = 3, STATUS_MS = 5000 };
+enum { STATUS_BYTES = 8192, STATUS_LINES = 3, STATUS_MS = 5000, STATUS_PAUSE_MS = 300, STATUS_MOST_PADDING = 40 };
 
 static void status_free(struct tui *t)
 {
 	struct program *p = TAKE(t->status_run);
 
 	tui_set_timer(t, TIMER_STATUS, -1);
+	if (t->status_every_ms)
+		tui_set_timer(t, TIMER_REFRESH, t->status_every_ms);
 	buf_release(&p->output);
 	free(p);
 }
@@ -26,7 +28,12 @@ static void status_end(struct program *p, int status)
 	struct tui *t = p->tui;
 
 	buf_clear(&t->status_text);
-	if (WIFEXITED(status) && !WEXITSTATUS(status))
+	buf_clear(&t->status_problem);
+	if (!WIFEXITED(status))
+		buf_addf(&t->status_problem, "was ended by signal %d", WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		buf_addf(&t->status_problem, "ended with %d", WEXITSTATUS(status));
+	else
 		buf_append(&t->status_text, buf_str(&p->output));
 	tui_changed(t);
 	status_free(t);
@@ -40,35 +47,76 @@ void status_cancel(struct tui *t)
 	status_free(t);
 }
 
+void status_late(struct tui *t)
+{
+	status_cancel(t);
+	buf_clear(&t->status_text);
+	buf_clear(&t->status_problem);
+	buf_addf(&t->status_problem, "took more than %d s", STATUS_MS / 1000);
+	tui_changed(t);
+}
+
+/* The name of the linked worktree of git that the directory is in, if it is: there .git is a file that leads to its data. */
+static void add_worktree_name(struct buf *out, const char *cwd)
+{
+	AUTO_BUF struct buf path = { 0 };
+	char text[4096];
+
+	buf_addstr(&path, cwd);
+	while (path.n) {
+		size_t n = path.n;
+		buf_addstr(&path, "/.git");
+		AUTO_CLOSE int fd = open(path.p, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd >= 0) {
+			ssize_t got = read(fd, text, sizeof text); /* of a directory nothing */
+			struct str line = str_trim((struct str){ text, got > 0 ? (size_t)got : 0 });
+			const char *name = memmem(line.p, line.n, "/worktrees/", 11);
+			if (name)
+				buf_add(out, name + 11, line.n - (size_t)(name + 11 - line.p));
+			return;
+		}
+		const char *slash = memrchr(path.p, '/', n);
+		path.n = slash ? (size_t)(slash - path.p) : 0;
+	}
+}
+
 /* What the command reads: names and nesting as programs for other agents expect them */
 static void put_state(struct tui *t, struct buf *out)
 {
-	struct json_out w = json_out(out);
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf worktree = { 0 };
 	AUTO_FREE char *cwd = getcwd(NULL, 0);
+	struct json_out w = json_out(out);
 	const char *model = cadre_session_model(t->session);
+	struct str set = tui_setting(t, "outputStyle"), style = set.n ? set : STR("default");
+	int64_t answer = t->usage[USAGE_PARTS - 1], input = t->context - answer;
+	const struct json *applied = show_applied(t, &reader), *effort = json_get(applied, "effort");
 
-	json_open(&w, '{');
-	json_kcstr(&w, "hook_event_name", "Status");
-	json_kcstr(&w, "session_id", cadre_session_id(t->session));
-	json_kcstr(&w, "cwd", cwd ? cwd : "");
-	json_kopen(&w, "model", '{');
-	json_kcstr(&w, "id", model);
-	json_kcstr(&w, "display_name", model);
-	json_close(&w);
-	json_kopen(&w, "workspace", '{');
-	json_kcstr(&w, "current_dir", cwd ? cwd : "");
-	json_kcstr(&w, "project_dir", cwd ? cwd : "");
-	json_close(&w);
-	json_kcstr(&w, "version", cadre_version());
-	json_kcstr(&w, "permission_mode", cadre_session_mode(t->session));
-	json_kopen(&w, "cost", '{');
-	json_key(&w, "total_cost_usd");
-	json_put_double(&w, t->cost_usd);
-	json_close(&w);
-	json_kopen(&w, "context_window", '{');
-	json_ki64(&w, "context_window_size", t->window);
-	json_ki64(&w, "total_input_tokens", t->context);
-	json_close(&w);
+	add_worktree_name(&worktree, cwd ? cwd : "");
+	json_putf(&w,
+		  "{hook_event_name:'Status', session_id:'%s', transcript_path:'%s', cwd:'%s', model:{id:'%s', "
+		  "display_name:'%s'}, ",
+		  cadre_session_id(t->session), cadre_session_file(t->session), cwd, model, model);
+	json_putf(&w, "workspace:{current_dir:'%s', project_dir:'%s', added_dirs:%.*s, git_worktree?:'%.*s'},", cwd,
+		  cwd, JSON_ARG(json_get(applied, "additionalDirectories")), STR_ARG(buf_str(&worktree)));
+	json_putf(&w, "version:'%s', permission_mode:'%s', output_style:{name:'%.*s'},", cadre_version(),
+		  cadre_session_mode(t->session), STR_ARG(style));
+	json_putf(&w, "cost:{total_cost_usd:%g, total_duration_ms:%lld},", t->cost_usd,
+		  (long long)(tui_now_ms() - t->opened_ms));
+	json_putf(&w, "context_window:{context_window_size:%lld, total_input_tokens:%lld, total_output_tokens:%lld",
+		  (long long)t->window, (long long)input, (long long)answer);
+	if (t->window)
+		json_putf(&w, "used_percentage:%lld, remaining_percentage:%lld", (long long)(input * 100 / t->window),
+			  (long long)(100 - input * 100 / t->window));
+	json_putf(&w, t->context ? "current_usage:{" : "current_usage:null");
+	for (size_t i = 0; i < USAGE_PARTS && t->context; i++)
+		json_ki64(&w, usage_names[i], t->usage[i]);
+	json_putf(&w, t->context ? "}}, exceeds_200k_tokens:!!%d" : "}, exceeds_200k_tokens:!!%d", t->context > 200000);
+	if (json_is(effort, JSON_STRING))
+		json_putf(&w, "effort:{level:'%s'}", json_cstr(effort, &a));
+	if (json_get(applied, "agent"))
+		json_putf(&w, "agent:{name:'%s'}", json_cstr(json_get(applied, "agent"), &a));
 	if (t->vim.on)
 		json_putf(&w, "vim:{mode:'%s'}", vim_mode_name(&t->vim));
 	json_close(&w);
@@ -82,6 +130,8 @@ void status_refresh(struct tui *t)
 	const struct json *root;
 	size_t n = 0;
 	const char *setting = cadre_session_setting(t->session, "statusLine", &n);
+	int64_t padding = 0, pause_ms = t->status_ms + STATUS_PAUSE_MS - tui_now_ms();
+	double every_s;
 	int in[2];
 
 	if (!setting || t->lines || json_parse(&reader, setting, n, &root, NULL) < 0)
@@ -89,11 +139,20 @@ void status_refresh(struct tui *t)
 	const char *command = json_cstr(json_get(root, "command"), &arena);
 	if (!command || !*command)
 		return;
+	if (t->status_ms && pause_ms > 0) {
+		tui_set_timer(t, TIMER_REFRESH, pause_ms);
+		return;
+	}
+	t->status_ms = tui_now_ms();
+	(void)json_i64(json_get(root, "padding"), &padding);
+	every_s = json_double(json_get(root, "refreshInterval"));
+	t->status_padding = (int)MAX(MIN(padding, (int64_t)STATUS_MOST_PADDING), (int64_t)0);
+	t->status_every_ms = every_s >= 1 ? (int64_t)(MIN(every_s, 1e6) * 1000) : 0;
 	status_cancel(t);
 	put_state(t, &state);
 	if (pipe2(in, O_CLOEXEC) < 0)
 		return;
-	/* smaller than a pipe holds: the write cannot wait */
+	(void)fcntl(in[1], F_SETFL, O_NONBLOCK); /* what is more than a pipe holds is not waited for */
 	bool written = write(in[1], state.p, state.n) == (ssize_t)state.n;
 	close(in[1]);
 	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
@@ -105,26 +164,79 @@ void status_refresh(struct tui *t)
 	close(in[0]);
 }
 
+static unsigned next_parameter(struct str *rest)
+{
+	uint64_t value = 0;
+
+	(void)str_to_u64(str_cut(rest, ';'), &value);
+	return (unsigned)MIN(value, (uint64_t)255);
+}
+
+/* What follows 38 or 48: 5 and one of 256 colours, or 2 and its three parts. As the nearest of the terminal's own, which SGR numbers by a
+ * bit for each part that is strong; 0: a grey */
+static unsigned extended_colour(struct str *rest)
+{
+	unsigned kind = next_parameter(rest), rgb[3] = { 0 }, colour = 0;
+
+	if (kind == 5) {
+		unsigned n = next_parameter(rest);
+		if (n < 16)
+			return n % 8 == 7 ? 0 : n % 8;
+		for (unsigned i = 3, cube = n - 16; i-- > 0 && n < 232; cube /= 6)
+			rgb[i] = cube % 6 * 51;
+	}
+	for (unsigned i = 0; i < 3 && kind == 2; i++)
+		rgb[i] = next_parameter(rest);
+	unsigned most = MAX(MAX(rgb[0], rgb[1]), rgb[2]), least = MIN(MIN(rgb[0], rgb[1]), rgb[2]);
+	for (unsigned i = 0; i < 3 && most - least > 40; i++)
+		colour |= (unsigned)(rgb[i] * 2 > most + least) << i;
+	return colour;
+}
+
 static unsigned apply_sgr(unsigned look, struct str parameters)
 {
+	static const unsigned looks[] = { LOOK_PLAIN, LOOK_BOLD, LOOK_DIM, LOOK_ITALIC, LOOK_UNDERLINE };
+	static const unsigned ended[] = { LOOK_BOLD | LOOK_DIM, LOOK_ITALIC, LOOK_UNDERLINE };
+
 	if (!parameters.n)
 		return LOOK_PLAIN;
 	for (struct str rest = parameters; rest.p;) {
-		uint64_t code = 0;
-		struct str number = str_cut(&rest, ';');
-		(void)str_to_u64(number, &code);
+		unsigned code = next_parameter(&rest), colour = code % 10;
+		if (code == 38 || code == 48)
+			colour = extended_colour(&rest);
 		if (code == 0)
 			look = LOOK_PLAIN;
-		else if (code == 38 || code == 48) /* 256 and more colours are not ours */
-			break;
-		else if (code >= 1 && code <= 4)
-			look |= code == 1 ? LOOK_BOLD : code == 2 ? LOOK_DIM : code == 3 ? LOOK_ITALIC : LOOK_UNDERLINE;
-		else if ((code >= 31 && code <= 36) || (code >= 91 && code <= 96))
-			look = (look & ~(unsigned)LOOK_COLOURS) | (unsigned)(code % 10) << 4;
-		else if (code == 39)
-			look &= ~(unsigned)LOOK_COLOURS;
+		else if (code < COUNT_OF(looks))
+			look |= looks[code];
+		else if (code >= 22 && code <= 24)
+			look &= ~ended[code - 22];
+		else if ((code >= 30 && code <= 39) || (code >= 91 && code <= 97))
+			look = (look & ~(unsigned)LOOK_COLOURS) | (colour < 7 ? colour << 4 : 0);
+		else if (code == 90)
+			look |= LOOK_DIM;
 	}
 	return look;
+}
+
+/* Where the sequence at p ends: CSI with a look, or OSC 8 around a link, whose text alone is shown. 0: another one */
+static size_t passed_sequence(struct str line, size_t at, struct str *ret_look)
+{
+	size_t end = at + 2;
+
+	if (str_starts(str_tail(line, at), STR("\033]8;"))) {
+		while (end < line.n && line.p[end] != '\a' && line.p[end] != '\033')
+			end++;
+		size_t closed = end + (end < line.n && line.p[end] == '\033') + 1;
+		return closed <= line.n && (line.p[end] == '\a' || line.p[end + 1] == '\\') ? closed : 0;
+	}
+	if (!str_starts(str_tail(line, at), STR("\033[")))
+		return 0;
+	while (end < line.n && (char_in(line.p[end], ";") || (line.p[end] >= '0' && line.p[end] <= '9')))
+		end++;
+	if (end == line.n || line.p[end] != 'm')
+		return 0;
+	*ret_look = (struct str){ line.p + at + 2, end - at - 2 };
+	return end + 1;
 }
 
 /* Its looks pass; every other sequence is shown, not sent. */
@@ -134,20 +246,15 @@ static void add_with_looks(struct styled *row, struct str line)
 	size_t from = 0;
 
 	for (size_t at = 0; at < line.n;) {
-		size_t end = at + 2;
-		if (line.p[at] != '\033' || at + 1 >= line.n || line.p[at + 1] != '[') {
-			at++;
-			continue;
-		}
-		while (end < line.n && (char_in(line.p[end], ";") || (line.p[end] >= '0' && line.p[end] <= '9')))
-			end++;
-		if (end >= line.n || line.p[end] != 'm') {
+		struct str parameters = { 0 };
+		size_t end = line.p[at] == '\033' ? passed_sequence(line, at, &parameters) : 0;
+		if (!end) {
 			at++;
 			continue;
 		}
 		styled_add_foreign(row, look, (struct str){ line.p + from, at - from });
-		look = apply_sgr(look, (struct str){ line.p + at + 2, end - at - 2 });
-		at = from = end + 1;
+		look = parameters.p ? apply_sgr(look, parameters) : look;
+		at = from = end;
 	}
 	styled_add_foreign(row, look, (struct str){ line.p + from, line.n - from });
 }
@@ -159,7 +266,10 @@ bool status_add_rows(struct tui *t)
 
 	if (!rest.n)
 		return false;
-	while (rest.p && lines++ < STATUS_LINES)
-		add_with_looks(rows_add(t), str_cut(&rest, '\n'));
+	while (rest.p && lines++ < STATUS_LINES) {
+		struct styled *row = rows_add(t);
+		styled_addf(row, LOOK_PLAIN, "%*s", t->status_padding, "");
+		add_with_looks(row, str_cut(&rest, '\n'));
+	}
 	return true;
 }

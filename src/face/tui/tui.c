@@ -19,7 +19,6 @@
 #include "face/tui/ask.h"
 #include "face/tui/tui.h"
 #include "face/tui/state.h"
-#include "lib/base/utf8.h"
 
 enum {
 	FRAME_MS = 33,
@@ -29,6 +28,7 @@ enum {
 	TICK_MS = 1000,
 	NOTE_MS = 2000,
 	FLUSH_MS = 2000,
+	LATE_SIGNAL_MS = 100,
 	READ_BYTES = 65536
 };
 
@@ -72,6 +72,21 @@ void tui_note(struct tui *t, const char *text)
 	tui_changed(t);
 }
 
+void tui_write(struct tui *t, const char *p, size_t n)
+{
+	if (t->lent)
+		buf_add(&t->held, p, n);
+	else
+		cadre_write(t->out, p, n);
+}
+
+void tui_set_mode(struct tui *t, enum term_mode mode, bool on)
+{
+	const char *bytes = term_set(mode, on);
+
+	tui_write(t, bytes, strlen(bytes));
+}
+
 void tui_await_size(struct tui *t)
 {
 	t->resizing = true;
@@ -86,7 +101,7 @@ void tui_draw(struct tui *t)
 	unsigned column, columns, rows;
 
 	t->due[TIMER_FRAME] = 0;
-	if (!t->out || t->over || t->resizing)
+	if (!t->out || t->over || t->resizing || t->lent)
 		return;
 	term_size(&columns, &rows);
 	if (MAX(columns, 2u) != t->region.columns || MAX(rows, 2u) != t->region.rows) { /* its signal is on the way */
@@ -103,11 +118,11 @@ void tui_draw(struct tui *t)
 		buf_clear(&t->above);
 	}
 	if (out.n)
-		cadre_write(t->out, out.p, out.n);
+		tui_write(t, out.p, out.n);
 	if (t->drawn_ms) /* before the size can change again; the first frame is written with what the terminal is asked */
 		(void)cadre_writer_flush(t->out, 0, NULL, 0);
 	t->drawn_ms = tui_now_ms();
-	bool ticks = (t->in_turn || t->agents.running) && (!t->lines || t->region.shown_count);
+	bool ticks = (t->in_turn || t->agents.running || t->job) && (!t->lines || t->region.shown_count);
 	if (ticks && !t->due[TIMER_TICK])
 		t->due[TIMER_TICK] = t->drawn_ms + TICK_MS;
 	arm_timers(t);
@@ -129,7 +144,7 @@ static void tui_erase(struct tui *t)
 	buf_add(&out, t->above.p, t->above.n);
 	buf_clear(&t->above);
 	if (out.n)
-		cadre_write(t->out, out.p, out.n);
+		tui_write(t, out.p, out.n);
 	(void)cadre_writer_flush(t->out, FLUSH_MS, NULL, 0);
 }
 
@@ -144,7 +159,7 @@ void tui_leave_one_row(struct tui *t)
 	t->row_count = 0;
 	styled_add(rows_add(t), LOOK_DIM, str_from(tui_mark(t, MARK_MORE)));
 	region_draw(&t->region, t->rows, 1, 0, 0, STR(""), &out);
-	cadre_write(t->out, out.p, out.n);
+	tui_write(t, out.p, out.n);
 }
 
 /* Also when the size is the same again: in between the terminal may have cut rows. */
@@ -166,7 +181,7 @@ void tui_resize(struct tui *t, unsigned column)
 	}
 	region_resize(&t->region, columns, rows, column, &out);
 	if (out.n)
-		cadre_write(t->out, out.p, out.n);
+		tui_write(t, out.p, out.n);
 	tui_draw(t);
 }
 
@@ -196,7 +211,9 @@ static void on_timer(struct cadre *c, int fd, void *data)
 	if (came[TIMER_ASK])
 		ask_consider(t);
 	if (came[TIMER_STATUS])
-		status_cancel(t);
+		status_late(t);
+	if (came[TIMER_REFRESH])
+		status_refresh(t);
 	if (came[TIMER_RESIZE])
 		probe_resize(t);
 	if (came[TIMER_ANSWER])
@@ -208,59 +225,9 @@ static void on_timer(struct cadre *c, int fd, void *data)
 	arm_timers(t);
 }
 
-void tui_begin_copy(struct tui *t)
-{
-	if (!t->copies[0].n)
-		return;
-	buf_release(&t->copies[COPIES - 1]);
-	memmove(t->copies + 1, t->copies, (COPIES - 1) * sizeof *t->copies);
-	t->copies[0] = (struct buf){ 0 };
-}
-
-void tui_submit(struct tui *t, struct str prompt)
-{
-	AUTO_BUF struct buf text = { 0 };
-	char why[240] = "";
-
-	if (t->in_turn || t->trust_waits) {
-		t->queue = xrealloc(t->queue, (t->queue_count + 1) * sizeof *t->queue);
-		t->queue[t->queue_count++] =
-			(struct queued){ .text = xstrndup(prompt.p, prompt.n), .blocks = buf_take(&t->attached, NULL) };
-		if (t->lines)
-			plain_finish(t, STR("queued: "), prompt);
-		return;
-	}
-	utf8_add_repaired(&text, buf_str(&t->joined));
-	buf_clear(&t->joined);
-	utf8_add_repaired(&text, prompt);
-	t->in_turn = true;
-	t->turn_ms = tui_now_ms();
-	notice_title(t, prompt);
-	notice_turn(t, true);
-	tui_begin_copy(t);
-	AUTO_BUF struct buf blocks = t->attached;
-	t->attached = (struct buf){ 0 };
-	if (cadre_prompt_blocks(t->session, buf_str(&text).p, text.n, blocks.n ? blocks.p : NULL, blocks.n, why,
-				sizeof why) == 0) {
-		t->worked = true;
-	} else {
-		t->in_turn = false;
-		feed_foreign(t, LOOK_RED, str_from(why));
-	}
-	tui_changed(t);
-}
-
-void tui_interrupt(struct tui *t)
-{
-	if (!t->in_turn)
-		return;
-	t->cancelled = true;
-	cadre_interrupt(t->session);
-	tui_changed(t);
-}
-
 static void tui_stop(struct tui *t)
 {
+	job_drop_editor(t);
 	tui_erase(t);
 	t->over = true;
 	cadre_stop(t->c);
@@ -269,6 +236,7 @@ static void tui_stop(struct tui *t)
 void tui_leave(struct tui *t, int code)
 {
 	if (t->leaving) { /* not for the first time: do not wait for the turn */
+		job_drop_editor(t);
 		tui_erase(t);
 		term_give_back();
 		_exit(code);
@@ -295,42 +263,26 @@ void tui_want(struct tui *t, enum tui_wanted wanted, struct str id)
 	cadre_stop(t->c);
 }
 
-void tui_queued_release(struct queued *q)
-{
-	free(q->text);
-	free(q->blocks);
-	buf_release(&q->draft);
-}
-
-void tui_next_of_queue(struct tui *t)
-{
-	if (!t->queue_count || t->in_turn || t->leaving)
-		return;
-	CLEANUP(tui_queued_release) struct queued first = t->queue[0];
-	memmove(t->queue, t->queue + 1, --t->queue_count * sizeof *t->queue);
-	feed_prompt(t, str_from(first.text));
-	buf_addstr(&t->attached, first.blocks);
-	tui_submit(t, str_from(first.text));
-}
-
 static void on_event(const struct cadre_event *e, void *data)
 {
 	struct tui *t = data;
 	enum cadre_event_kind kind = cadre_event_kind(e);
 
 	if (t->session && strcmp(cadre_event_session(e), cadre_session_id(t->session)) != 0)
-		return;                                     /* a late event of the session before */
-	if (kind == CADRE_SESSION_STARTED && !t->in_turn) { /* a background task that ended starts a turn of its own */
-		t->in_turn = true;
-		t->turn_ms = tui_now_ms();
-	}
+		return;                                   /* a late event of the session before */
+	if (kind == CADRE_SESSION_STARTED && !t->in_turn) /* a background task that ended starts a turn of its own */
+		tui_begin_turn(t);
 	if (agents_event(&t->agents, e, tui_now_ms()))
 		tui_changed(t);
 	feed_event(t, e);
 	if (kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED || kind == CADRE_ELICITATION_ASKED)
 		ask_add(t, e);
+	if (kind == CADRE_PERMISSION_DENIED)
+		permissions_note_denied(t, e);
 	if (kind == CADRE_TERMINAL_SEQUENCE && t->osc && !t->lines)
-		cadre_write(t->out, view_event_text(e).p, view_event_text(e).n);
+		tui_write(t, view_event_text(e).p, view_event_text(e).n);
+	if (kind == CADRE_FILES_FOUND)
+		menu_take_files(t, view_event_text(e));
 	if (kind == CADRE_QUESTION_CLOSED)
 		ask_drop(t, NULL, cadre_event_id(e), view_event_text(e));
 	if (kind == CADRE_AGENT_ENDED || (kind == CADRE_TURN_ENDED && !cadre_event_agent(e)[0]))
@@ -355,6 +307,8 @@ static void take_bytes(struct tui *t, const char *bytes, size_t n)
 		arm_timers(t);
 		return;
 	}
+	if (!t->keys.reporting)
+		buf_release(&t->keys.pasted); /* it is in the draft */
 	tui_draw(t);
 }
 
@@ -374,30 +328,70 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 	take_bytes(t, bytes, (size_t)n);
 }
 
-void tui_suspend(struct tui *t)
+static void stop_process(void)
 {
 	struct sigaction usual = { .sa_handler = SIG_DFL }, ours;
+
+	if (sigaction(SIGTSTP, &usual, &ours) < 0)
+		return;
+	(void)raise(SIGTSTP);
+	(void)sigaction(SIGTSTP, &ours, NULL);
+}
+
+/* As a question that has just come: no key that was meant for another program answers it. */
+static void ask_as_new(struct tui *t)
+{
+	if (!t->asking || t->lines)
+		return;
+	t->asks->takes_keys = false;
+	t->key_ms = tui_now_ms();
+	ask_consider(t);
+}
+
+void tui_suspend(struct tui *t)
+{
 	struct page *page = t->lines ? NULL : TAKE(t->page); /* it is there again afterwards */
 
 	if (page)
-		cadre_write(t->out, "\033[?1049l", 8);
+		tui_write(t, "\033[?1049l", 8);
 	tui_erase(t);
 	term_give_back();
-	if (sigaction(SIGTSTP, &usual, &ours) == 0) {
-		(void)raise(SIGTSTP);
-		(void)sigaction(SIGTSTP, &ours, NULL);
-	}
+	stop_process();
 	/* also if nothing stopped us: the kernel ignores the signal where no shell could continue us */
 	(void)term_take();
-	if (t->asking &&
-	    !t->lines) { /* as a question that has just come: no key that was meant for the shell answers it */
-		t->asks->takes_keys = false;
-		t->key_ms = tui_now_ms();
-		ask_consider(t);
-	}
+	ask_as_new(t);
 	tui_resize(t, REGION_COLUMN_UNKNOWN);
 	if (page)
 		page_show(t, page);
+}
+
+void tui_lend(struct tui *t)
+{
+	AUTO_BUF struct buf erase = { 0 };
+
+	region_erase(&t->region, &erase);
+	tui_write(t, erase.p, erase.n);
+	(void)cadre_writer_flush(t->out, FLUSH_MS, NULL, 0);
+	cadre_unwatch_fd(t->c, STDIN_FILENO);
+	term_give_back();
+	t->lent = true;
+}
+
+void tui_take_back(struct tui *t)
+{
+	AUTO_BUF struct buf held = t->held, ahead = t->ahead;
+
+	t->held = t->ahead = (struct buf){ 0 };
+	t->lent = false;
+	t->back_ms = tui_now_ms();
+	(void)term_take();
+	(void)cadre_watch_fd(t->c, STDIN_FILENO, 1, on_stdin, t);
+	if (!t->dumb) /* what the terminal echoed meanwhile stands there */
+		tui_write(t, "\r\033[J", 4);
+	tui_write(t, held.p, held.n);
+	ask_as_new(t);
+	tui_resize(t, REGION_COLUMN_UNKNOWN);
+	take_bytes(t, buf_str(&ahead).p, ahead.n);
 }
 
 static const int tui_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT };
@@ -406,6 +400,12 @@ static void on_signal(struct cadre *c, int signal, void *data)
 {
 	struct tui *t = data;
 
+	if (t->lent && signal == SIGTSTP)
+		stop_process();
+	if (t->lent && (signal == SIGTSTP || signal == SIGINT || signal == SIGWINCH || signal == SIGCONT))
+		return; /* the program that has the terminal gets them too */
+	if (signal == SIGINT && tui_now_ms() - t->back_ms < LATE_SIGNAL_MS)
+		return; /* it was for that program, whose end was seen first: now Ctrl-C is a key */
 	switch (signal) {
 	case SIGWINCH:
 		tui_await_size(t);
@@ -489,6 +489,14 @@ static int tui_open(struct tui *t, struct err *err)
 		(void)cadre_watch_signal(c, tui_signals[i], on_signal, t);
 	(void)cadre_watch_fd(c, t->timer_fd, 0, on_timer, t);
 	if (t->c) {
+		const char *cause = t->wanted == TUI_OLD                      ? "resume"
+				    : t->wanted == TUI_NEW && !t->trust_waits ? "clear"
+									      : "other";
+		if (t->wanted != TUI_OLD && !t->trust_waits)
+			show_carry(t, old, session);
+		(void)cadre_session_set(old, "end-reason", cause, NULL, 0);
+		if (!strcmp(cause, "clear"))
+			(void)cadre_session_set(session, "start-source", cause, NULL, 0);
 		t->session = old;
 		job_release(t);
 		status_cancel(t);
@@ -506,12 +514,15 @@ static int tui_open(struct tui *t, struct err *err)
 	(void)cadre_watch_fd(c, STDIN_FILENO, 1, on_stdin, t);
 	t->c = c;
 	t->session = session;
+	t->opened_ms = tui_now_ms();
+	permissions_forget_denied(t);
 	t->out = cadre_writer_new(c, STDOUT_FILENO);
 	input_configure(t);
 	tui_read_settings(t);
-	t->worked = t->debugged = t->traced = false;
+	t->worked = t->debugged = t->traced = t->files_sought = false;
 	t->cost_usd = 0;
 	t->context = t->window = 0;
+	memset(t->usage, 0, sizeof t->usage);
 	return 0;
 }
 
@@ -539,8 +550,10 @@ static void tui_switch(struct tui *t)
 			 cadre_has_interrupted_turn(t->session) ? " Its last turn was interrupted." : "");
 	else
 		show_past(t);
-	feed_foreign(t, rc < 0 ? LOOK_RED : LOOK_DIM, buf_str(&b));
+	feed_words(t, rc < 0 ? LOOK_RED : LOOK_DIM, buf_str(&b));
+	status_refresh(t);
 	if (t->trust_waits) {
+		buf_clear(&t->without_trust);
 		t->trust_waits = false;
 		tui_next_of_queue(t);
 	}
@@ -567,9 +580,10 @@ static void tui_release(struct tui *t)
 	for (size_t i = 0; i < t->queue_count; i++)
 		tui_queued_release(&t->queue[i]);
 	buf_release(&t->attached);
+	permissions_forget_denied(t);
 	show_drop_names(&t->skills);
 	show_drop_names(&t->mentions);
-	show_drop_names(&t->files);
+	buf_release(&t->files);
 	free(t->rows);
 	free(t->queue);
 	free(t->remembered);
@@ -577,12 +591,15 @@ static void tui_release(struct tui *t)
 	buf_release(&t->note);
 	buf_release(&t->burst);
 	buf_release(&t->ahead);
+	buf_release(&t->held);
+	buf_release(&t->without_trust);
 	buf_release(&t->joined);
 	for (size_t i = 0; i < COPIES; i++)
 		buf_release(&t->copies[i]);
 	free(t->wanted_at);
 	free(t->export_path);
 	buf_release(&t->status_text);
+	buf_release(&t->status_problem);
 	plain_release(t);
 	close(t->timer_fd);
 }
@@ -591,7 +608,7 @@ static void tui_release(struct tui *t)
 static void keep_terminal(struct tui *t)
 {
 	const char *reset;
-	const struct termios *outside = term_outside(&reset);
+	const struct termios *outside = term_outside(notice_modes(t), &reset);
 
 	(void)cadre_keep_terminal(t->c, outside, reset, NULL, 0);
 }
@@ -652,6 +669,8 @@ int tui_run(const struct args *args, bool plain)
 	status_cancel(&t);
 	cadre_unwatch_fd(t.c, STDIN_FILENO);
 	(void)cadre_writer_flush(t.out, FLUSH_MS, NULL, 0);
+	if (t.code == EXIT_ANSWER)
+		(void)cadre_session_set(t.session, "end-reason", "prompt_input_exit", NULL, 0);
 	cadre_close(t.session);
 	cadre_run(t.c);
 	(void)cadre_writer_flush(t.out, FLUSH_MS, NULL, 0);

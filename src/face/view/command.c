@@ -10,6 +10,7 @@
 #include "face/cli/view.h"
 #include "face/tui/state.h"
 #include "lib/base/utf8.h"
+#include "lib/json/json.h"
 #include "lib/json/json_write.h"
 
 /* The command or skill that was probably meant: almost its name */
@@ -38,7 +39,7 @@ static void say_unknown(struct tui *t, struct str name)
 
 	buf_addf(&b, "no command /" STR_FMT "%s%s%s\n", STR_ARG(name), meant ? "; did you mean /" : "; / lists them",
 		 meant ? meant : "", meant ? "?" : "");
-	feed_foreign(t, LOOK_YELLOW, buf_str(&b));
+	feed_words(t, LOOK_YELLOW, buf_str(&b));
 }
 
 static void run_help(struct tui *t, const struct slash *slash, struct str rest)
@@ -74,11 +75,8 @@ static void run_cadre(struct tui *t, const struct slash *slash, struct str rest)
 bool command_address(struct tui *t, struct str line)
 {
 	struct str text = { line.p + 1, line.n - 1 }, name = str_cut(&text, ' ');
-	bool teams = false;
 
-	for (const struct agent_row *r = t->agents.first; r && !teams; r = r->next)
-		teams = r->team[0];
-	if (teams && !name.n) {
+	if (!name.n && roster_has_team(t)) {
 		job_cadre(t, "tasks", STR(""), NULL);
 		return true;
 	}
@@ -121,7 +119,7 @@ static void choose_session(struct tui *t, const char *id)
 
 static void run_resume(struct tui *t, const struct slash *slash, struct str rest)
 {
-	if (rest.n || t->lines) /* the latest */
+	if (rest.n)
 		tui_want(t, TUI_OLD, rest);
 	else if (!show_sessions(t, choose_session))
 		feed_say(t, LOOK_DIM, STR("There is no earlier session in this project.\n"));
@@ -135,7 +133,7 @@ static void run_rename(struct tui *t, const struct slash *slash, struct str rest
 
 	json_putf(&w, "{subtype:'rename_session', title:'%.*s'}", STR_ARG(rest));
 	if (!cadre_request(t->session, request.p, request.n, NULL, why, sizeof why)) {
-		feed_foreign(t, LOOK_RED, str_from(why));
+		feed_words(t, LOOK_RED, str_from(why));
 		return;
 	}
 	notice_title(t, rest);
@@ -161,21 +159,22 @@ void command_show_transcript(struct tui *t)
 /* The conversation as Markdown into a file */
 static void write_export(struct tui *t, struct str output, bool ok)
 {
-	AUTO_BUF struct buf name = { 0 };
+	AUTO_BUF struct buf name = { 0 }, said = { 0 };
 	AUTO_FREE char *path = TAKE(t->export_path);
 
 	if (!path) {
 		buf_addf(&name, "cadre-%.8s.md", cadre_session_id(t->session));
 		path = buf_take(&name, NULL);
 	}
+	buf_addf(&said, "the conversation is in %s", path);
 	int fd = ok ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
 	if (!ok)
-		feed_foreign(t, LOOK_RED, output);
+		feed_words(t, LOOK_RED, output);
 	else if (fd < 0 || write(fd, output.p, output.n) < (ssize_t)output.n)
-		feed_foreign(t, LOOK_RED,
-			     str_from(errno == EEXIST ? "the file exists: name another one" : strerror(errno)));
+		feed_words(t, LOOK_RED,
+			   str_from(errno == EEXIST ? "the file exists: name another one" : strerror(errno)));
 	else
-		feed_foreign(t, LOOK_DIM, str_from(path));
+		feed_words(t, LOOK_DIM, buf_str(&said));
 	if (fd >= 0)
 		close(fd);
 }
@@ -243,7 +242,7 @@ static void preview_point(struct tui *t, struct page *p, const char *id, struct 
 static void list_points(struct tui *t, struct str output, bool ok)
 {
 	if (!ok || !str_trim(output).n) {
-		feed_foreign(t, LOOK_DIM, ok ? STR("no message changed files") : output);
+		feed_words(t, LOOK_DIM, ok ? STR("no message changed files") : output);
 		return;
 	}
 	struct page *p = page_open_list(t, "Back to before", choose_point);
@@ -270,6 +269,8 @@ static void run_rewind(struct tui *t, const struct slash *slash, struct str rest
 {
 	AUTO_BUF struct buf words = { 0 };
 
+	if (!has_past(t))
+		return;
 	buf_addf(&words, "%s --list", cadre_session_id(t->session));
 	job_cadre(t, "rewind", buf_str(&words), list_points);
 }
@@ -280,7 +281,7 @@ void command_set(struct tui *t, const char *option, const char *value)
 	char why[240] = "";
 
 	if (cadre_session_set(t->session, option, value, why, sizeof why) < 0) {
-		feed_foreign(t, LOOK_RED, str_from(why));
+		feed_words(t, LOOK_RED, str_from(why));
 		return;
 	}
 	buf_addf(&b, "%s: %s\n", option, value ? value : "none");
@@ -298,6 +299,19 @@ static void choose_theme(struct tui *t, const char *value)
 {
 	if (show_store(t, "userSettings", "theme", value))
 		tui_note(t, "the theme is kept in your settings");
+}
+
+/* What holds now, in the arena; "": the model decides */
+static struct str choice_now(struct tui *t, const char *name, struct arena *a)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct str theme = tui_setting(t, "theme");
+
+	if (!strcmp(name, "mode"))
+		return str_from(cadre_session_mode(t->session));
+	if (!strcmp(name, "theme"))
+		return theme.n ? theme : STR("auto");
+	return arena_str(a, json_str(json_get(show_applied(t, &reader), "effort"), a));
 }
 
 /* One of a few words: given, or from a list. words: those, with blanks between */
@@ -327,10 +341,12 @@ static void run_choice(struct tui *t, const struct slash *slash, struct str rest
 		show_styles(t, choose_style);
 	} else {
 		struct page *p = page_open_list(t, kinds[k].title, kinds[k].choose);
+		AUTO_ARENA struct arena a = { 0 };
+		struct str now = choice_now(t, slash->name, &a);
 		p->option = kinds[k].option;
 		for (struct str words = str_from(slash->words); words.p;) {
 			struct str word = str_cut(&words, ' ');
-			page_add_item(p, word, word);
+			page_add_choice(p, word, word, str_eq(word, now));
 		}
 		if (kinds[k].choose == choose_theme) {
 			p->preview = show_theme;
@@ -366,8 +382,11 @@ static void run_thinking(struct tui *t, const struct slash *slash, struct str re
 	if (str_is(rest, "show") || str_is(rest, "hide"))
 		t->shows_thinking = str_is(rest, "show");
 	else if (cadre_session_set(t->session, "max-thinking-tokens", str_is(rest, "off") ? "0" : NULL, why,
-				   sizeof why) < 0)
-		feed_foreign(t, LOOK_RED, str_from(why));
+				   sizeof why) < 0) {
+		feed_words(t, LOOK_RED, str_from(why));
+		return;
+	} else
+		t->thinks_not = str_is(rest, "off");
 	tui_note(t, str_is(rest, "show")   ? "thinking is shown"
 		    : str_is(rest, "hide") ? "thinking is not shown: ctrl+o does"
 		    : str_is(rest, "off")  ? "the model does not think from the next request on"
@@ -378,10 +397,7 @@ static void run_add_dir(struct tui *t, const struct slash *slash, struct str res
 {
 	AUTO_FREE char *wish = path_typed(rest), *real = realpath(wish, NULL);
 
-	if (rest.n)
-		command_set(t, "add-dir", real ? real : wish);
-	else
-		tui_note(t, "/add-dir DIR");
+	command_set(t, "add-dir", real ? real : wish);
 }
 
 /* KEY=VALUE is stored where it can be; KEY alone is explained */
@@ -485,9 +501,7 @@ static void run_btw(struct tui *t, const struct slash *slash, struct str rest)
 				     text,
 				     NULL };
 
-	if (!rest.n)
-		tui_note(t, slash->args);
-	else if (has_past(t))
+	if (has_past(t))
 		job_program(t, argv, NULL);
 }
 
@@ -510,10 +524,9 @@ static void run_copy(struct tui *t, const struct slash *slash, struct str rest)
 		back = COPIES + 1;
 	const struct buf *text = back <= COPIES ? &t->copies[back - 1] : NULL;
 	if (text && text->n)
-		tui_copy(t, buf_str(text));
-	tui_note(t, !text || !text->n ? "there is no such answer"
-		    : back == 1       ? "the last answer is in the clipboard"
-				      : "the answer is in the clipboard");
+		tui_copy(t, buf_str(text), back == 1 ? "the last answer" : "the answer");
+	else
+		tui_note(t, "there is no such answer");
 }
 
 /* Prompts that we give in the user's name */
@@ -549,7 +562,7 @@ const struct slash slash_table[] = {
 	{ "debug", "", "[subjects]", "a log of this session from now on; subjects as of --debug", command_observe,
 	  NULL },
 	{ "diff", "", "", "what differs from the last commit", run_shown, NULL },
-	{ "doctor", "", "", "checks of the terminal, your keys and the installation", run_cadre, "doctor" },
+	{ "doctor", "", "", "checks of the terminal, your keys and the installation", command_doctor, NULL },
 	{ "effort", "", "[level]", "low, medium, high, xhigh or max, from the next request on", run_choice,
 	  "low medium high xhigh max" },
 	{ "exit", "quit\0", "", "leave (also Ctrl-D)", run_exit, NULL },
@@ -571,7 +584,8 @@ const struct slash slash_table[] = {
 	  "default acceptEdits plan dontAsk auto bypassPermissions" },
 	{ "model", "", "[name]", "another model, from the next request on", run_choice, NULL },
 	{ "output-style", "", "[name]", "how the main agent talks", run_choice, NULL },
-	{ "permissions", "", "[test CALL]", "permission rules with their files", run_cadre, "permissions" },
+	{ "permissions", "", "[command]", "permission rules with their files: list, add, remove, test CALL",
+	  command_permissions, "permissions" },
 	{ "plan", "", "", "plan mode", run_plan, NULL },
 	{ "plugin", "plugins\0", "[command]", "plugins that are installed", run_cadre, "plugin" },
 	{ "redraw", "", "", "print the last messages again", run_redraw, NULL },
@@ -625,8 +639,12 @@ bool command_slash(struct tui *t, struct str line)
 			continue;
 		if (s->run != run_prompt)
 			feed_prompt(t, line);
+		AUTO_BUF struct buf usage = { 0 };
+		buf_addf(&usage, "/%s %s: %s", s->name, s->args, s->help);
 		if (rest.n && !s->args[0])
-			feed_foreign(t, LOOK_YELLOW, STR("this command takes no arguments\n"));
+			feed_say(t, LOOK_YELLOW, STR("this command takes no arguments"));
+		else if (!rest.n && s->args[0] && s->args[0] != '[')
+			feed_say(t, LOOK_YELLOW, buf_str(&usage));
 		else
 			s->run(t, s, rest);
 		return true;

@@ -9,15 +9,16 @@
 
 static void choose_memory(struct tui *t, const char *path)
 {
-	AUTO_BUF struct buf line = { 0 };
+	AUTO_BUF struct buf line = { 0 }, kept = { 0 };
 	struct stat st;
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 
+	buf_addf(&kept, "kept in %s", path);
 	buf_addf(&line, "%s- %s\n", fd >= 0 && fstat(fd, &st) == 0 && st.st_size ? "" : "# Memory\n\n", t->remembered);
 	if (fd < 0 || write(fd, line.p, line.n) < (ssize_t)line.n)
-		feed_foreign(t, LOOK_RED, str_from(strerror(errno)));
+		feed_words(t, LOOK_RED, str_from(strerror(errno)));
 	else
-		feed_foreign(t, LOOK_DIM, str_from(path));
+		feed_words(t, LOOK_DIM, buf_str(&kept));
 	if (fd >= 0)
 		close(fd);
 }
@@ -40,11 +41,15 @@ void command_remember(struct tui *t, struct str text)
 	list_memories(t, "Keep this in", choose_memory);
 }
 
+static void memory_edited(struct tui *t, const char *path, bool good)
+{
+	if (good)
+		tui_note(t, "a new session reads it");
+}
+
 static void choose_memory_file(struct tui *t, const char *path)
 {
-	if (job_edit_file(t, path))
-		tui_note(t, "a new session reads it");
-	tui_draw(t);
+	job_edit_file(t, path, memory_edited);
 }
 
 void command_memory(struct tui *t, const struct slash *slash, struct str rest)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include "face/tui/state.h"
 #include "face/cli/view.h"
+#include "lib/base/utf8.h"
 
 enum { MENU_ROWS = 8, MENU_LINES = 20, MOST_ITEMS = 2000, MOST_FOUND = 50 };
 
@@ -23,6 +24,7 @@ void menu_close(struct tui *t)
 {
 	struct menu *m = TAKE(t->menu);
 
+	t->files_awaited = false;
 	if (!m)
 		return;
 	for (size_t i = 0; i < m->count; i++) {
@@ -106,12 +108,16 @@ static void add_members(const struct tui *t, struct menu *m, struct str typed)
 	sort_from(m, 0);
 }
 
-/* A name with blanks is put in quotes; those of a directory stay open for what follows. */
+/* A name with blanks is put in quotes; those of a directory stay open for what follows. One that a prompt cannot hold is left out. */
 static void add_path(struct menu *m, struct str path, bool is_dir)
 {
 	AUTO_BUF struct buf text = { 0 };
-	bool quoted = memchr(path.p, ' ', path.n);
+	bool quoted = memchr(path.p, ' ', path.n), typed = utf8_valid(path);
 
+	for (size_t i = 0; i < path.n; i++)
+		typed = typed && (unsigned char)path.p[i] >= ' ' && path.p[i] != 0x7f;
+	if (!typed)
+		return;
 	buf_addf(&text, "@%s" STR_FMT "%s", quoted ? "\"" : "", STR_ARG(path), is_dir ? "/" : quoted ? "\"" : "");
 	menu_add(m, buf_str(&text), "");
 }
@@ -145,15 +151,15 @@ static void add_files(struct menu *m, struct str typed)
 /* How well a path fits what is typed; the least is the best. UINT32_MAX: not at all */
 static unsigned path_rank(struct str typed, struct str path)
 {
-	const char *slash = memrchr(path.p, '/', path.n);
-	struct str name = slash ? str_tail(path, (size_t)(slash + 1 - path.p)) : path;
-	unsigned how = name.n >= typed.n && !strncasecmp(name.p, typed.p, typed.n) ? 0
-		       : page_has_text(name, typed)                                ? 1
-		       : page_has_text(path, typed)                                ? 2
-		       : fits(typed, path.p)                                       ? 3
-										   : 4;
+	const char *slash = memrchr(path.p, '/', path.n), *name = slash ? slash + 1 : path.p;
 
-	return how == 4 ? UINT32_MAX : how << 16 | (unsigned)MIN(path.n, (size_t)0xffff);
+	if (!fits(typed, path.p))
+		return UINT32_MAX;
+	unsigned how = !strncasecmp(name, typed.p, typed.n) ? 0
+		       : strcasestr(name, typed.p)          ? 1
+		       : strcasestr(path.p, typed.p)        ? 2
+							    : 3;
+	return how << 16 | (unsigned)MIN(path.n, (size_t)0xffff);
 }
 
 struct found_path {
@@ -161,32 +167,34 @@ struct found_path {
 	const char *path;
 };
 
-static int by_rank(const void *a, const void *b)
+static bool is_better(const struct found_path *a, const struct found_path *b)
 {
-	const struct found_path *x = a, *y = b;
-
-	return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : strcmp(x->path, y->path);
+	return a->rank != b->rank ? a->rank < b->rank : strcmp(a->path, b->path) < 0;
 }
 
 /* Files of the project in whatever directory they are, the best ones; those of the directory that is typed stand there already. */
 static void add_found(struct tui *t, struct menu *m, struct str typed)
 {
-	struct found_path *found = NULL;
-	size_t count = 0, cap = 0;
+	AUTO_FREE char *text = xstrndup(typed.p, typed.n);
+	struct found_path found[MOST_FOUND];
+	size_t count = 0;
 
-	for (const struct map_entry *e = map_next(&t->files, NULL); e && typed.n; e = map_next(&t->files, e)) {
-		struct str path = str_from(e->key);
+	typed.p = text;
+	struct str rest = buf_str(&t->files), path;
+	for (; typed.n && rest.n; rest = str_tail(rest, path.n + 1)) {
+		path = str_from(rest.p);
 		const char *slash = memrchr(path.p, '/', path.n);
 		bool listed = !slash || (str_starts(path, typed) && !memchr(path.p + typed.n, '/', path.n - typed.n));
-		unsigned rank = listed ? UINT32_MAX : path_rank(typed, path);
-		if (rank != UINT32_MAX)
-			*xpush(found, count, cap) = (struct found_path){ rank, e->key };
+		struct found_path f = { listed ? UINT32_MAX : path_rank(typed, path), path.p };
+		if (f.rank == UINT32_MAX || (count == MOST_FOUND && !is_better(&f, &found[count - 1])))
+			continue;
+		size_t at = count < MOST_FOUND ? count++ : count - 1;
+		for (; at && is_better(&f, &found[at - 1]); at--)
+			found[at] = found[at - 1];
+		found[at] = f;
 	}
-	if (count)
-		qsort(found, count, sizeof *found, by_rank);
-	for (size_t i = 0; i < count && i < MOST_FOUND; i++)
+	for (size_t i = 0; i < count; i++)
 		add_path(m, str_from(found[i].path), false);
-	free(found);
 }
 
 /* Agents and resources of servers, behind the files */
@@ -210,9 +218,14 @@ void menu_search_history(struct tui *t)
 	history_load(t);
 	struct menu *m = menu_new(t, MENU_HISTORY, 0);
 	struct str typed = buf_str(&t->draft.text);
-	for (size_t i = t->draft.history_count; i-- > 0 && m->count < MENU_ROWS;)
-		if (!typed.n || str_has(str_from(t->draft.history[i]), typed))
-			menu_add(m, str_from(t->draft.history[i]), "");
+	for (size_t i = t->draft.history_count; i-- > 0 && m->count < MOST_FOUND;) {
+		struct str line = str_from(t->draft.history[i]);
+		bool skip = typed.n && !str_has(line, typed);
+		for (size_t k = 0; k < m->count && !skip; k++)
+			skip = str_is(line, m->items[k].text);
+		if (!skip)
+			menu_add(m, line, "");
+	}
 }
 
 /* What fits the word before the cursor; none: there is no menu */
@@ -242,8 +255,36 @@ static void menu_build(struct tui *t)
 		add_found(t, m, typed);
 		add_mentions(t, m, typed);
 	}
+	bool awaits = t->menu && t->menu->kind == MENU_FILES && t->files_sought;
 	if (t->menu && !t->menu->count)
 		menu_close(t);
+	t->files_awaited = awaits;
+}
+
+void menu_take_files(struct tui *t, struct str names)
+{
+	const struct menu *m = t->menu;
+	AUTO_BUF struct buf chosen = { 0 };
+	bool awaited = t->files_awaited;
+
+	t->files_sought = t->files_awaited = false;
+	buf_clear(&t->files);
+	buf_append(&t->files, names);
+	if (!awaited)
+		return;
+	if (t->lines) {
+		if (t->complete_key == t->key_count)
+			(void)menu_complete(t);
+		tui_changed(t);
+		return;
+	}
+	if (m)
+		buf_addstr(&chosen, m->items[m->selected].text);
+	menu_build(t);
+	for (size_t i = 0; t->menu && i < t->menu->count; i++) /* what Enter takes stays */
+		if (str_is(buf_str(&chosen), t->menu->items[i].text))
+			t->menu->selected = i;
+	tui_changed(t);
 }
 
 void menu_update(struct tui *t)
@@ -275,6 +316,12 @@ bool menu_complete(struct tui *t)
 	AUTO_BUF struct buf lines = { 0 };
 
 	menu_build(t);
+	if (t->files_awaited) { /* the key does its work when they are known */
+		menu_close(t);
+		t->files_awaited = true;
+		t->complete_key = t->key_count;
+		return true;
+	}
 	struct menu *m = t->menu;
 	if (!m)
 		return false;
@@ -328,6 +375,11 @@ bool menu_key(struct tui *t, const struct key *key)
 		menu_close(t);
 		return true;
 	}
+	bool enter = key->code == KEY_ENTER && !key->shift && !key->alt;
+	if (!m->count && enter) { /* nothing was found: what was searched for is no prompt */
+		menu_close(t);
+		return true;
+	}
 	if (!m->count)
 		return false;
 	if (up || down) {
@@ -335,7 +387,6 @@ bool menu_key(struct tui *t, const struct key *key)
 		return true;
 	}
 	/* Enter runs a command that is typed whole, sends a mere @ (the members of a team), and takes a suggestion otherwise */
-	bool enter = key->code == KEY_ENTER && !key->shift && !key->alt;
 	bool typed_whole = m->kind == MENU_SLASH ? str_is(buf_str(&t->draft.text), m->items[m->selected].text)
 						 : str_is(buf_str(&t->draft.text), "@") && !m->selected;
 	if (key->code != KEY_TAB && (!enter || typed_whole))
@@ -345,16 +396,18 @@ bool menu_key(struct tui *t, const struct key *key)
 	return !runs;
 }
 
-void menu_add_rows(struct tui *t)
+void menu_add_rows(struct tui *t, size_t most)
 {
 	const struct menu *m = t->menu;
-	size_t first = m->selected >= MENU_ROWS ? m->selected - MENU_ROWS + 1 : 0;
+	size_t rows = MIN(most - (most > 1 && m->count >= most),
+			  (size_t)MENU_ROWS); /* and one that says how many there are */
+	size_t first = m->selected >= rows ? m->selected - rows + 1 : 0;
 	unsigned column = 20; /* of the words behind the names */
 
-	for (size_t i = first; i < m->count && i < first + MENU_ROWS; i++)
+	for (size_t i = first; i < m->count && i < first + rows; i++)
 		column = MAX(column, MIN(cells_width(str_from(m->items[i].text)) + 3, t->region.columns / 2));
 
-	for (size_t i = first; i < m->count && i < first + MENU_ROWS; i++) {
+	for (size_t i = first; i < m->count && i < first + rows; i++) {
 		AUTO_BUF struct buf shown = { 0 };
 		struct styled *row = rows_add(t);
 		unsigned look = i == m->selected ? LOOK_BOLD | LOOK_CYAN : LOOK_PLAIN;
@@ -368,6 +421,8 @@ void menu_add_rows(struct tui *t)
 			styled_add(row, LOOK_DIM, str_from(m->items[i].help));
 		}
 	}
-	if (m->count > MENU_ROWS)
+	if (!m->count)
+		styled_add(rows_add(t), LOOK_DIM, STR("  nothing in the history has this"));
+	if (m->count > rows)
 		styled_addf(rows_add(t), LOOK_DIM, "  %zu of %zu", m->selected + 1, m->count);
 }

@@ -15,7 +15,7 @@ void page_show(struct tui *t, struct page *p)
 	t->page = p;
 	p->screen.columns = 0; /* nothing of it is on the screen */
 	if (!t->lines)
-		cadre_write(t->out, "\033[?1049h\033[H\033[J", 14);
+		tui_write(t, "\033[?1049h\033[H\033[J", 14);
 	tui_changed(t);
 }
 
@@ -61,8 +61,8 @@ void page_close(struct tui *t)
 	free(p->path);
 	free(p->ask_id);
 	styled_release(&p->text);
-	buf_release(&p->filter);
-	buf_release(&p->message);
+	draft_release(&p->filter);
+	draft_release(&p->message);
 	map_release(&p->folds);
 	free(p->rows);
 	region_release(&p->screen);
@@ -72,7 +72,7 @@ void page_close(struct tui *t)
 	if (moved && !below)
 		region_keep(&t->region, &out);
 	if (!t->lines && !below)
-		cadre_write(t->out, out.p, out.n);
+		tui_write(t, out.p, out.n);
 	tui_changed(t);
 }
 
@@ -128,14 +128,43 @@ void page_add_item(struct page *p, struct str id, struct str foreign)
 	p->items[p->count++] = (struct page_item){ xstrndup(id.p, id.n), render_copy(foreign) };
 }
 
-void tui_copy(struct tui *t, struct str text)
+void page_add_choice(struct page *p, struct str id, struct str foreign, bool now)
 {
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, STR_FMT "%s", STR_ARG(foreign), now ? " (now)" : "");
+	if (now)
+		p->selected = p->count;
+	page_add_item(p, id, buf_str(&text));
+}
+
+bool tui_clipboard(struct tui *t, struct str base64)
+{
+	const char *term = getenv("TERM");
 	AUTO_BUF struct buf b = { 0 };
 
-	buf_addstr(&b, "\033]52;c;");
-	base64_add(&b, text);
-	buf_addstr(&b, "\a");
-	cadre_write(t->out, b.p, b.n);
+	if (t->dumb || (term && !strcmp(term, "linux")))
+		return false;
+	buf_addf(&b, "\033]52;c;" STR_FMT "\a", STR_ARG(base64));
+	tui_write(t, b.p, b.n);
+	return true;
+}
+
+void tui_copy(struct tui *t, struct str text, const char *what)
+{
+	const char *wayland = getenv("WAYLAND_DISPLAY"), *x = getenv("DISPLAY"),
+		   *program = wayland && *wayland ? "wl-copy >/dev/null 2>&1"
+			      : x && *x           ? "xclip -selection clipboard >/dev/null 2>&1"
+						  : NULL;
+	AUTO_BUF struct buf base64 = { 0 }, said = { 0 };
+
+	base64_add(&base64, text);
+	bool written = tui_clipboard(t, buf_str(&base64));
+	if (program) /* also: no terminal says whether it knows the sequence */
+		job_feed(t, program, text);
+	buf_addf(&said, "%s %s", what,
+		 written || program ? "is in the clipboard" : "is not copied: this terminal has no clipboard");
+	tui_note(t, said.p);
 }
 
 static void wrap_text(struct page *p, unsigned columns)
@@ -175,7 +204,7 @@ static void add_text_rows(struct tui *t, struct page *p, size_t room)
 		size_t end = cells_wrap(buf_str(&p->text.text), p->lines[i], columns, &next);
 		struct styled *row = rows_add(t);
 		struct str line = { p->text.text.p + p->lines[i], end - p->lines[i] };
-		if (p->filter.n && page_has_text(line, buf_str(&p->filter)))
+		if (p->filter.text.n && page_has_text(line, buf_str(&p->filter.text)))
 			styled_add(row, LOOK_BOLD | LOOK_YELLOW, line);
 		else
 			styled_append(row, &p->text, p->lines[i], end);
@@ -184,7 +213,7 @@ static void add_text_rows(struct tui *t, struct page *p, size_t room)
 
 static bool item_fits(const struct page *p, size_t i)
 {
-	return page_has_text(str_from(p->items[i].text), buf_str(&p->filter));
+	return page_has_text(str_from(p->items[i].text), buf_str(&p->filter.text));
 }
 
 /* The selected item; SIZE_MAX: nothing fits */
@@ -279,27 +308,22 @@ void page_draw(struct tui *t, struct buf *out)
 		roster_add_rows(t, p, room);
 	while (t->row_count < room + 1)
 		(void)rows_add(t);
-	row = rows_add(t);
 	unsigned column = 0;
 	if (p->writing || p->filtering || p->kind == PAGE_LIST) {
-		AUTO_BUF struct buf typed = { 0 };
-		struct str prompt = p->writing ? STR("message: ") : STR("/");
-		render_line(&typed, buf_str(p->writing ? &p->message : &p->filter));
-		struct str end = buf_str(&typed); /* of a long one the end is shown, with the cursor behind it */
-		while (end.n && cells_width(prompt) + cells_width(end) > t->region.columns - 2)
-			end = str_tail(end, cells_next(end, 0, &column));
-		styled_add(row, LOOK_PLAIN, prompt);
-		styled_add(row, LOOK_PLAIN, end);
-		column = MIN(cells_width(buf_str(&row->text)), t->region.columns - 1);
-		if (column + 15 < t->region.columns)
+		size_t at;
+		rows_add_input(t, p->writing ? &p->message : &p->filter, p->writing ? STR("message: ") : STR("/"), 1,
+			       &at, &column);
+		row = &t->rows[t->row_count - 1];
+		if (cells_width(buf_str(&row->text)) + 15 < t->region.columns)
 			styled_add(row, LOOK_DIM,
 				   p->writing ? STR("   enter sends . esc back") : STR("   enter takes . esc leaves"));
 	} else if (t->note.n) {
-		styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note));
+		styled_add_foreign(row = rows_add(t), LOOK_YELLOW, buf_str(&t->note));
 	} else if (p->kind == PAGE_TEXT) {
-		styled_add(row, LOOK_DIM, STR("q leaves . / searches . n N . PgUp PgDn g G . y copies . v editor"));
+		styled_add(row = rows_add(t), LOOK_DIM,
+			   STR("q leaves . / searches . n N . PgUp PgDn g G . y copies . v editor"));
 	} else {
-		styled_add(row, LOOK_DIM,
+		styled_add(row = rows_add(t), LOOK_DIM,
 			   STR("q leaves . enter . m message . x stop . b background . / find . s sort . h hide . "
 			       "left right fold . y id"));
 	}
@@ -319,7 +343,7 @@ static void find_next(struct page *p, bool up)
 		size_t at = MIN(p->top, p->line_count - 1);
 		size_t i = (at + (up ? p->line_count - k : k)) % p->line_count;
 		size_t end = i + 1 < p->line_count ? p->lines[i + 1] : s.n;
-		if (page_has_text((struct str){ s.p + p->lines[i], end - p->lines[i] }, buf_str(&p->filter))) {
+		if (page_has_text((struct str){ s.p + p->lines[i], end - p->lines[i] }, buf_str(&p->filter.text))) {
 			p->top = i;
 			return;
 		}
@@ -339,24 +363,29 @@ void page_choose(struct tui *t, size_t item)
 		choose(t, id);
 }
 
-/* Letters of the line at the bottom */
-static void line_key(struct tui *t, struct page *p, const struct key *key, struct buf *line)
+/* The line at the bottom, with the keys of the prompt */
+static void line_key(struct tui *t, struct page *p, const struct key *key, struct draft *line)
 {
-	if (key->code == KEY_TEXT && !key->alt) {
-		buf_add(line, key->text.p, key->text.n);
-		p->selected = p->writing ? p->selected : 0;
-	} else if (key->code == KEY_BACKSPACE && line->n) {
-		line->n = cells_previous(buf_str(line), line->n);
-	} else if (key->code == KEY_ENTER && p->writing) {
+	size_t before = line->text.n;
+
+	if (key->code == KEY_PASTE && !p->writing) {
+		struct str rest = str_trim(key->text);
+		(void)draft_type(line, str_cut(&rest, '\n'));
+	} else if (key->code != KEY_ENTER || (p->writing && (key->shift || key->alt))) {
+		(void)input_edit(t, line, key);
+	} else if (p->writing) {
 		roster_send(t, p);
-	} else if (key->code == KEY_ENTER && p->kind == PAGE_LIST) {
+	} else if (p->kind == PAGE_LIST) {
 		if (item_selected(p) != SIZE_MAX)
 			page_choose(t, item_selected(p));
-	} else if (key->code == KEY_ENTER) {
+		return; /* it is closed */
+	} else {
 		p->filtering = false;
-		if (p->kind == PAGE_TEXT && p->filter.n)
+		if (p->kind == PAGE_TEXT && p->filter.text.n)
 			find_next(p, false);
 	}
+	if (!p->writing && line->text.n != before)
+		p->selected = 0;
 }
 
 static void move(struct page *p, int64_t by)
@@ -374,6 +403,14 @@ static void move(struct page *p, int64_t by)
 	*at = by < 0 ? *at - MIN(*at, (size_t)-by) : MIN(*at + (size_t)by, last);
 }
 
+static void text_seen(struct tui *t, const char *path, bool good)
+{
+	(void)unlink(path);
+	tui_write(t, "\033[?1049h", 8);
+	if (t->page)
+		t->page->screen.columns = 0; /* all of it is drawn again */
+}
+
 /* The text of the view in the user's editor; what is changed there is not kept. */
 static void open_editor(struct tui *t, struct page *p)
 {
@@ -385,22 +422,17 @@ static void open_editor(struct tui *t, struct page *p)
 	if (fd < 0 || write(fd, p->text.text.p, p->text.text.n) < 0)
 		tui_note(t, "the text cannot be written");
 	else
-		(void)job_edit_file(t, path.p);
-	if (fd >= 0) {
+		job_edit_file(t, path.p, text_seen);
+	if (fd >= 0)
 		close(fd);
-		(void)unlink(path.p);
-	}
-	cadre_write(t->out, "\033[?1049h", 8);
-	p->screen.columns = 0; /* all of it is drawn again */
 }
 
 static bool text_letter(struct tui *t, struct page *p, char letter)
 {
-	if ((letter == 'n' || letter == 'N') && p->filter.n) {
+	if ((letter == 'n' || letter == 'N') && p->filter.text.n) {
 		find_next(p, letter == 'N');
 	} else if (letter == 'y') {
-		tui_copy(t, buf_str(&p->text.text));
-		tui_note(t, "the text is in the clipboard");
+		tui_copy(t, buf_str(&p->text.text), "the text");
 	} else if (letter == 'v') {
 		open_editor(t, p);
 	} else if (letter == ' ') {
@@ -426,8 +458,8 @@ void page_key(struct tui *t, const struct key *key)
 	if (key->code == KEY_ESC || (key->code == KEY_CTRL && key->letter == 'c')) {
 		if (p->filtering || p->writing) {
 			p->filtering = p->writing = false;
-			buf_clear(&p->message);
-			buf_clear(&p->filter);
+			draft_clear(&p->message);
+			draft_clear(&p->filter);
 		} else {
 			page_close(t);
 		}
@@ -443,7 +475,7 @@ void page_key(struct tui *t, const struct key *key)
 		page_close(t);
 	else if (letter == '/') {
 		p->filtering = true;
-		buf_clear(&p->filter);
+		draft_clear(&p->filter);
 	} else if (letter == 'g' || letter == 'G')
 		move(p, letter == 'g' ? -((int64_t)1 << 40) : (int64_t)1 << 40);
 	else if (letter == 'j' || letter == 'k')

@@ -51,6 +51,51 @@ static struct str call_subject(const struct json *input, struct arena *a)
 	return STR("");
 }
 
+struct past_call {
+	struct styled line; /* empty: it was written */
+	bool quiet;         /* the view does not show what it returns, so it is left out of the last messages, too */
+};
+
+static void write_call(struct past *p, struct past_call *call)
+{
+	styled_append(p->out, &call->line, 0, call->line.text.n);
+	styled_clear(&call->line);
+}
+
+/* Calls stand before what follows them even if they have no result yet. */
+static void write_calls(struct past *p)
+{
+	for (struct map_entry *e = map_next(&p->calls, NULL); e; e = map_next(&p->calls, e))
+		write_call(p, e->value);
+}
+
+static void drop_calls(struct past *p)
+{
+	for (struct map_entry *e = map_next(&p->calls, NULL); e; e = map_next(&p->calls, e)) {
+		styled_release(&((struct past_call *)e->value)->line);
+		free(e->value);
+	}
+	map_release(&p->calls);
+	p->calls = (struct map){ 0 };
+}
+
+static void add_call(struct past *p, const struct json *b, struct arena *a)
+{
+	const char *name = json_cstr(json_get(b, "name"), a);
+	struct str id = json_str(json_get(b, "id"), a);
+	struct past_call *call = map_get(&p->calls, id);
+
+	if (!call) {
+		call = xcalloc(1, sizeof *call);
+		(void)map_set(&p->calls, id, call);
+	}
+	call->quiet = name && feed_is_quiet(name);
+	styled_addf(&call->line, LOOK_CYAN, "%s ", tui_mark(p->tui, MARK_TOOL));
+	styled_add_foreign(&call->line, LOOK_BOLD, str_from(name ? name : ""));
+	styled_add(&call->line, LOOK_PLAIN, STR(" "));
+	styled_add_line(&call->line, LOOK_PLAIN, call_subject(json_get(b, "input"), a));
+}
+
 static void add_result(struct past *p, struct str text, bool failed)
 {
 	unsigned look = failed ? LOOK_RED : LOOK_DIM;
@@ -58,7 +103,7 @@ static void add_result(struct past *p, struct str text, bool failed)
 
 	text = feed_result_text(str_trim(text));
 	for (struct str rest = text; rest.p && text.n; rows++) {
-		struct str line = str_cut(&rest, '\n');
+		struct str line = feed_output_line(str_cut(&rest, '\n'));
 		if (!p->whole && rows == EXCERPT_ROWS) {
 			styled_addf(p->out, LOOK_DIM, "    %s\n", tui_mark(p->tui, MARK_MORE));
 			return;
@@ -69,14 +114,48 @@ static void add_result(struct past *p, struct str text, bool failed)
 	}
 }
 
+/* The text of a user's message that was not typed: what `!` ran and printed */
+static bool is_output(struct str text)
+{
+	return str_starts(text, STR("<bash-input>"));
+}
+
+static struct str take_tagged(struct str *rest, const char *open, const char *close)
+{
+	const char *from = memmem(rest->p, rest->n, open, strlen(open));
+	struct str tail = from ? str_tail(*rest, (size_t)(from - rest->p) + strlen(open)) : STR("");
+	const char *end = memmem(tail.p, tail.n, close, strlen(close));
+
+	*rest = end ? str_tail(tail, (size_t)(end - tail.p) + strlen(close)) : STR("");
+	return (struct str){ tail.p, end ? (size_t)(end - tail.p) : tail.n };
+}
+
+static void add_commands(struct past *p, struct str text)
+{
+	while (text.n) {
+		struct str command = take_tagged(&text, "<bash-input>", "</bash-input>"),
+			   output = take_tagged(&text, "<bash-stdout>", "</bash-stdout>");
+		styled_addf(p->out, LOOK_BOLD, "\n%s !", tui_mark(p->tui, MARK_PROMPT));
+		styled_add_line(p->out, LOOK_BOLD, command);
+		add_result(p, output, false);
+		text = str_trim(text);
+	}
+}
+
 static void add_block(struct past *p, bool of_user, const struct json *b, struct arena *a)
 {
 	const struct json *type = json_get(b, "type"), *content = json_get(b, "content");
 	struct str text = str_trim(json_str(json_is(b, JSON_STRING) ? b : json_get(b, "text"), a));
 
+	if (text.n && of_user && str_starts(text, STR("<system-reminder>")))
+		return;
+	if (text.n || json_str_is(type, "thinking"))
+		write_calls(p);
 	if (text.n && of_user) {
-		if (str_starts(text, STR("<system-reminder>")))
+		if (is_output(text)) {
+			add_commands(p, text);
 			return;
+		}
 		if (str_starts(text, STR("[Request interrupted by user"))) {
 			styled_add(p->out, LOOK_DIM, STR("Interrupted.\n"));
 			return;
@@ -95,12 +174,14 @@ static void add_block(struct past *p, bool of_user, const struct json *b, struct
 		styled_add_foreign_lines(p->out, LOOK_DIM, str_trim(json_str(json_get(b, "thinking"), a)));
 		styled_add(p->out, LOOK_PLAIN, STR("\n"));
 	} else if (json_str_is(type, "tool_use")) {
-		styled_addf(p->out, LOOK_CYAN, "%s ", tui_mark(p->tui, MARK_TOOL));
-		styled_add_foreign(p->out, LOOK_BOLD, json_str(json_get(b, "name"), a));
-		styled_add(p->out, LOOK_PLAIN, STR(" "));
-		styled_add_line(p->out, LOOK_PLAIN, call_subject(json_get(b, "input"), a));
+		add_call(p, b, a);
 	} else if (json_str_is(type, "tool_result")) {
 		bool failed = json_bool(json_get(b, "is_error"));
+		struct past_call *call = map_get(&p->calls, json_str(json_get(b, "tool_use_id"), a));
+		if (call)
+			write_call(p, call);
+		if (call && call->quiet && !failed && !p->whole)
+			return;
 		if (json_is(content, JSON_STRING))
 			add_result(p, json_str(content, a), failed);
 		for (const struct json *c = json_items(content); c; c = json_next(content, c))
@@ -166,6 +247,8 @@ bool past_read(struct past *p, const char *path, size_t last)
 		if (shown || memmem(line.p, line.n, "-title\"", 7))
 			add_line(p, line);
 	}
+	write_calls(p);
+	drop_calls(p);
 	return known;
 }
 
@@ -184,7 +267,9 @@ bool past_find(const char *path, struct str uuid, struct buf *ret_prompt, struct
 			continue;
 		const struct json *content = json_get(json_get(root, "message"), "content"), *b = content;
 		if (json_is(content, JSON_ARRAY))
-			for (b = json_first(content); b && !json_get(b, "text"); b = json_next(content, b))
+			for (b = json_first(content);
+			     b && (!json_get(b, "text") || is_output(json_str(json_get(b, "text"), &a)));
+			     b = json_next(content, b))
 				;
 		struct str prompt = json_str(json_is(b, JSON_STRING) ? b : json_get(b, "text"), &a);
 		struct str before = json_str(json_get(root, "parentUuid"), &a);

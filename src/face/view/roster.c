@@ -65,7 +65,7 @@ static struct roster_row *add_row(struct page *p, const struct agent_row *r)
 
 static bool is_shown(const struct page *p, const struct agent_row *r)
 {
-	struct str find = buf_str(&p->filter);
+	struct str find = buf_str(&p->filter.text);
 
 	return !(p->hide_ended && r->ended_ms) &&
 	       (!find.n || page_has_text(str_from(r->title), find) || page_has_text(str_from(r->type), find) ||
@@ -112,7 +112,7 @@ static void collect_rows(struct tui *t, struct page *p)
 			continue;
 		}
 		folded_depth = INT64_MAX;
-		const struct agent_row *behind = tree && many && !p->filter.n ? sum_group(p, r, &group) : r;
+		const struct agent_row *behind = tree && many && !p->filter.text.n ? sum_group(p, r, &group) : r;
 		if (behind != r && group.group >= GROUP_FROM &&
 		    !map_get(&p->folds, str_from(group_key(key, sizeof key, r)))) {
 			*add_row(p, r) = group;
@@ -166,7 +166,7 @@ void roster_add_rows(struct tui *t, struct page *p, size_t room)
 	styled_addf(title, LOOK_BOLD, ": %zu . %zu run%s, %zu ask . %s tokens . $%.2f", t->agents.by_id.count,
 		    t->agents.running, t->agents.running == 1 ? "s" : "", t->agents.asking, b.p, t->agents.cost_usd);
 	styled_addf(title, LOOK_DIM, " . by %s%s%s", sort_names[p->sort], p->hide_ended ? ", ended hidden" : "",
-		    p->filter.n ? ", found" : "");
+		    p->filter.text.n ? ", found" : "");
 	collect_rows(t, p);
 	p->selected = MIN(p->selected, p->row_count ? p->row_count - 1 : 0);
 	size_t first = p->selected >= room ? p->selected - room + 1 : 0;
@@ -210,6 +210,14 @@ const struct agent_row *roster_find(const struct tui *t, struct str agent)
 	return r;
 }
 
+bool roster_has_team(const struct tui *t)
+{
+	for (const struct agent_row *r = t->agents.first; r; r = r->next)
+		if (r->team[0])
+			return true;
+	return false;
+}
+
 void roster_tell(struct tui *t, const char *agent, const char *text)
 {
 	const struct agent_row *r = roster_find(t, str_from(agent));
@@ -218,7 +226,7 @@ void roster_tell(struct tui *t, const char *agent, const char *text)
 	char why[240] = "";
 	int rc = member ? CADRE_NOT_FOUND : cadre_tell(t->session, agent, text, why, sizeof why);
 
-	if (rc != CADRE_NOT_FOUND) {
+	if (rc != CADRE_NOT_FOUND || (!roster_has_team(t) && !strchr(agent, '@'))) {
 		tui_note(t, rc < 0 ? why : "it gets the message at its next step");
 		return;
 	}
@@ -230,11 +238,13 @@ void roster_tell(struct tui *t, const char *agent, const char *text)
 void roster_send(struct tui *t, struct page *p)
 {
 	const struct roster_row *r = row_at(p);
+	AUTO_BUF struct buf text = { 0 };
 
 	p->writing = false;
-	if (r && !r->group && p->message.n)
-		roster_tell(t, r->agent->id, buf_str(&p->message).p);
-	buf_clear(&p->message);
+	draft_expand(&p->message, &text);
+	if (r && !r->group && text.n)
+		roster_tell(t, r->agent->id, text.p);
+	draft_clear(&p->message);
 }
 
 static void roster_show(struct tui *t, const char *id)
@@ -300,7 +310,6 @@ void roster_key(struct tui *t, struct page *p, const struct key *key, char lette
 		else
 			tui_note(t, "x again stops it and all below it");
 	} else if (letter == 'y') {
-		tui_copy(t, str_from(r->agent->id));
-		tui_note(t, "its id is in the clipboard");
+		tui_copy(t, str_from(r->agent->id), "its id");
 	}
 }

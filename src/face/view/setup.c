@@ -8,7 +8,7 @@
 /* The debug log, or a timeline, from now on and for this session */
 void command_observe(struct tui *t, const struct slash *slash, struct str rest)
 {
-	AUTO_BUF struct buf path = { 0 };
+	AUTO_BUF struct buf path = { 0 }, said = { 0 };
 	AUTO_FREE char *given = xstrndup(rest.p, rest.n);
 	bool traces = !strcmp(slash->name, "trace"), *observed = traces ? &t->traced : &t->debugged;
 	char why[240] = "", name[80];
@@ -24,11 +24,12 @@ void command_observe(struct tui *t, const struct slash *slash, struct str rest)
 	else if (tui_config_path(&path, "cadre"))
 		(void)mkdir(path.p, 0700), buf_clear(&path), (void)tui_config_path(&path, name);
 	if (!traces && cadre_set(t->c, "debug", given, why, sizeof why) < 0) {
-		feed_foreign(t, LOOK_RED, str_from(why));
+		feed_words(t, LOOK_RED, str_from(why));
 		return;
 	}
 	*observed = path.n && cadre_set(t->c, traces ? "trace" : "debug-file", path.p, why, sizeof why) == CADRE_OK;
-	feed_foreign(t, *observed ? LOOK_DIM : LOOK_RED, *observed ? buf_str(&path) : str_from(why));
+	buf_addf(&said, "the %s goes into %s", traces ? "timeline" : "log", path.n ? path.p : "");
+	feed_words(t, *observed ? LOOK_DIM : LOOK_RED, *observed ? buf_str(&said) : str_from(why));
 }
 
 /* How Shift-Enter comes to be told apart from Enter on this terminal */
@@ -36,14 +37,14 @@ void command_terminal_setup(struct tui *t, const struct slash *slash, struct str
 {
 	const char *program = getenv("TERM_PROGRAM"), *tmux = getenv("TMUX");
 
-	if (term_has_kitty())
+	if (term_has(TERM_KITTY))
 		feed_say(t, LOOK_PLAIN, STR("Shift-Enter makes a new line here: the terminal has kitty's keys."));
 	else if (tmux && *tmux)
 		feed_say(t, LOOK_PLAIN, STR("tmux does not tell Shift-Enter apart from Enter. In tmux.conf:"));
 	else
 		feed_say(t, LOOK_PLAIN,
 			 STR("This terminal does not tell Shift-Enter apart from Enter. Map it to ESC Enter:"));
-	if (!term_has_kitty())
+	if (!term_has(TERM_KITTY))
 		feed_foreign(
 			t, LOOK_PLAIN,
 			tmux && *tmux ? STR("bind-key -n S-Enter send-keys Escape Enter")
@@ -54,6 +55,19 @@ void command_terminal_setup(struct tui *t, const struct slash *slash, struct str
 				: STR("a key binding of the terminal: Shift-Enter sends \\e\\r"));
 	feed_say(t, LOOK_DIM,
 		 STR("Without it: \\ Enter, Alt-Enter or Ctrl-J. /doctor checks the rest of the terminal."));
+}
+
+/* The checks of `cadre doctor`, and one that only this view can make, as a line of the same form */
+void command_doctor(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	if (t->status_problem.n) {
+		buf_addf(&b, "BAD   %-14s %s: " STR_FMT, "status line", t->status_problem.p,
+			 STR_ARG(tui_setting(t, "statusLine.command")));
+		feed_foreign(t, LOOK_PLAIN, buf_str(&b));
+	}
+	job_cadre(t, "doctor", STR(""), NULL);
 }
 
 void command_statusline(struct tui *t, const struct slash *slash, struct str rest)

@@ -11,10 +11,9 @@
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
 
-enum { BAR_CELLS = 40, PAST_MESSAGES = 10 };
+enum { BAR_CELLS = 40, PAST_MESSAGES = 10, MOST_LINES = 20 };
 
-/* The answer of the session; NULL: it was refused, which is said */
-static const struct json *show_request(struct tui *t, struct json_reader *reader, const char *request)
+const struct json *show_request(struct tui *t, struct json_reader *reader, const char *request)
 {
 	const struct json *root = NULL;
 	char why[240] = "";
@@ -22,10 +21,48 @@ static const struct json *show_request(struct tui *t, struct json_reader *reader
 	const char *answer = cadre_request(t->session, request, strlen(request), &n, why, sizeof why);
 
 	if (!answer)
-		feed_foreign(t, LOOK_RED, str_from(why));
+		feed_words(t, LOOK_RED, str_from(why));
 	else if (json_parse(reader, answer, n, &root, NULL) < 0)
 		root = NULL;
 	return root;
+}
+
+const struct json *show_applied(struct tui *t, struct json_reader *reader)
+{
+	return json_get(show_request(t, reader, "{\"subtype\":\"get_settings\"}"), "applied");
+}
+
+static bool has_text(const struct json *list, struct str text, struct arena *a)
+{
+	for (const struct json *k = json_items(list); k; k = json_next(list, k))
+		if (str_eq(json_str(k, a), text))
+			return true;
+	return false;
+}
+
+void show_carry(struct tui *t, struct cadre_session *from, struct cadre_session *to)
+{
+	AUTO_JSON struct json_reader before = { 0 }, after = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	static const char *const options[] = { "model", "effort" };
+	char why[240];
+
+	t->session = from;
+	const struct json *was = show_applied(t, &before);
+	t->session = to;
+	const struct json *is = show_applied(t, &after), *dirs = json_get(was, "additionalDirectories");
+	if (strcmp(cadre_session_mode(from), cadre_session_mode(to)) != 0)
+		(void)cadre_session_set(to, "permission-mode", cadre_session_mode(from), why, sizeof why);
+	for (size_t i = 0; i < COUNT_OF(options); i++) {
+		const char *value = json_cstr(json_get(was, options[i]), &a);
+		if (value && !json_str_is(json_get(is, options[i]), value))
+			(void)cadre_session_set(to, options[i], value, why, sizeof why);
+	}
+	for (const struct json *k = json_items(dirs); k; k = json_next(dirs, k))
+		if (!has_text(json_get(is, "additionalDirectories"), json_str(k, &a), &a))
+			(void)cadre_session_set(to, "add-dir", json_cstr(k, &a), why, sizeof why);
+	if (t->thinks_not)
+		(void)cadre_session_set(to, "max-thinking-tokens", "0", why, sizeof why);
 }
 
 void show_pair(struct tui *t, struct buf *out, struct str left, unsigned indent, struct str right)
@@ -115,7 +152,7 @@ void show_usage(struct tui *t)
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_STYLED struct styled s = { 0 };
-	AUTO_BUF struct buf b = { 0 };
+	AUTO_BUF struct buf models_lines = { 0 }, agents_lines = { 0 };
 	const struct json *root = show_request(t, &reader, "{\"subtype\":\"get_usage\"}");
 	const struct json *models = json_get(json_get(root, "session"), "model_usage");
 
@@ -124,25 +161,24 @@ void show_usage(struct tui *t)
 	styled_addf(&s, LOOK_BOLD, "$%.4f of all agents so far\n",
 		    json_double(json_get(json_get(root, "session"), "total_cost_usd")));
 	for (struct json_member m = json_members(models); m.key; m = json_member_next(models, m)) {
-		buf_clear(&b);
+		AUTO_BUF struct buf name = { 0 }, figures = { 0 };
 		for (size_t i = 0; i < COUNT_OF(parts); i++) {
 			int64_t tokens = 0;
 			(void)json_i64(json_get(m.value, parts[i].name), &tokens);
-			buf_addf(&b, "%s%s ", i ? ", " : "", parts[i].label);
-			buf_addcount(&b, tokens);
+			buf_addf(&figures, "%s%s ", i ? ", " : "", parts[i].label);
+			buf_addcount(&figures, tokens);
 		}
-		styled_addf(&s, LOOK_PLAIN, "  %-24s $%.4f  ", json_cstr(m.key, &a),
-			    json_double(json_get(m.value, "costUSD")));
-		styled_add(&s, LOOK_DIM, buf_str(&b));
-		styled_add(&s, LOOK_PLAIN, STR("\n"));
+		buf_addf(&name, "  %-24s $%.4f", json_cstr(m.key, &a), json_double(json_get(m.value, "costUSD")));
+		show_pair(t, &models_lines, buf_str(&name), (unsigned)name.n + 2, buf_str(&figures));
 	}
 	for (const struct agent_row *r = t->agents.first; r; r = r->next) {
-		buf_clear(&b);
-		buf_addcount(&b, r->tokens);
-		styled_addf(&s, LOOK_DIM, "  %s %s: %s tokens, $%.4f\n", r->type, r->title, b.p,
-			    (double)r->cost_micros / 1e6);
+		buf_addf(&agents_lines, "  %s %s: ", r->type, r->title);
+		buf_addcount(&agents_lines, r->tokens);
+		buf_addf(&agents_lines, " tokens, $%.4f\n", (double)r->cost_micros / 1e6);
 	}
 	feed_styled(t, &s);
+	feed_foreign(t, LOOK_PLAIN, buf_str(&models_lines));
+	feed_words(t, LOOK_DIM, buf_str(&agents_lines));
 }
 
 void show_models(struct tui *t, const char *option)
@@ -154,8 +190,12 @@ void show_models(struct tui *t, const char *option)
 
 	if (!root)
 		return;
-	struct page *p =
-		page_open_list(t, "Model . from the next request on . dollars for a million tokens, window", NULL);
+	bool falls_back = strcmp(option, "model") != 0;
+	AUTO_BUF struct buf title = { 0 };
+	buf_addf(&title, "%s . from the next request on . dollars for a million tokens, window",
+		 falls_back ? "Fallback model" : "Model");
+	struct page *p = page_open_list(t, title.p, NULL);
+	size_t marked = 0;
 	p->option = option;
 	for (const struct json *m = json_items(list); m; m = json_next(list, m)) {
 		const char *value = json_cstr(json_get(m, "value"), &a),
@@ -164,8 +204,10 @@ void show_models(struct tui *t, const char *option)
 		AUTO_BUF struct buf b = { 0 };
 		const struct json *price = json_get(m, "pricePerMTok");
 		int64_t window = 0;
-		buf_addf(&b, "%-12s %s%s", value, id ? id : "",
-			 id && !strcmp(id, cadre_session_model(t->session)) ? " (now)" : "");
+		bool now = !falls_back && id && !strcmp(id, cadre_session_model(t->session));
+		buf_addf(&b, "%-12s %s%s", value, id ? id : "", now ? " (now)" : "");
+		if (now && !marked++)
+			p->selected = p->count;
 		if (price)
 			buf_addf(&b, " . $%g in, $%g out", json_double(json_get(price, "input")),
 				 json_double(json_get(price, "output")));
@@ -256,9 +298,7 @@ void show_styles(struct tui *t, page_choose_fn *choose)
 	struct page *p = page_open_list(t, "Output style", choose);
 	for (const struct json *m = json_items(list); m; m = json_next(list, m)) {
 		struct str name = json_str(m, &a);
-		AUTO_BUF struct buf b = { 0 };
-		buf_addf(&b, STR_FMT "%s", STR_ARG(name), str_eq(name, now) ? " (now)" : "");
-		page_add_item(p, name, buf_str(&b));
+		page_add_choice(p, name, name, str_eq(name, now));
 	}
 }
 
@@ -290,19 +330,16 @@ void show_drop_names(struct map *names)
 	*names = (struct map){ 0 };
 }
 
-/* What a prompt names behind an @: files of the project, agents, resources of servers */
+/* What a prompt names behind an @: agents, resources of servers. The files of the project come as an event. */
 void show_read_mentions(struct tui *t)
 {
-	AUTO_JSON struct json_reader reader = { .limits = { .bytes = 16 << 20, .depth = 16 } };
+	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	const struct json *root = show_request(t, &reader, "{\"subtype\":\"list_mentions\"}"),
-			  *agents = json_get(root, "agents"), *resources = json_get(root, "resources"),
-			  *files = json_get(root, "files");
+			  *agents = json_get(root, "agents"), *resources = json_get(root, "resources");
 
+	t->files_sought = root != NULL;
 	show_drop_names(&t->mentions);
-	show_drop_names(&t->files);
-	for (const struct json *f = json_items(files); f; f = json_next(files, f))
-		free(map_set(&t->files, json_str(f, &a), xstrdup("")));
 	for (const struct json *k = json_items(agents); k; k = json_next(agents, k)) {
 		AUTO_BUF struct buf name = { 0 };
 		const char *help = json_cstr(json_get(k, "description"), &a);
@@ -401,7 +438,7 @@ static const struct json *show_command(struct tui *t, struct json_reader *reader
 	size_t n = 0;
 
 	if (cadre_command(t->c, count, words, NULL, ret, why, sizeof why) != CADRE_OK) {
-		feed_foreign(t, LOOK_RED, str_from(why));
+		feed_words(t, LOOK_RED, str_from(why));
 		return NULL;
 	}
 	const char *json = cadre_report_json(*ret, &n);
@@ -464,19 +501,26 @@ bool show_sessions(struct tui *t, page_choose_fn *choose)
 	struct cadre_report *report = NULL;
 	const struct json *list = show_command(t, &reader, &report, words, COUNT_OF(words));
 	struct page *p = NULL;
+	size_t more = 0;
 
 	for (const struct json *e = json_items(list); e; e = json_next(list, e)) {
 		AUTO_BUF struct buf id = { 0 }, text = { 0 };
 		struct str title = json_str(json_get(e, "title"), &a),
 			   prompt = json_str(json_get(e, "firstPrompt"), &a);
-		int64_t messages = 0, bytes = 0;
+		int64_t messages = 0, agents = 0, bytes = 0;
 		if (json_str_is(json_get(e, "sessionId"), cadre_session_id(t->session)))
 			continue;
+		more += t->lines && p && p->count == MOST_LINES; /* 2,000 are too many to read */
+		if (more)
+			continue;
 		(void)json_i64(json_get(e, "messages"), &messages);
+		(void)json_i64(json_get(e, "agents"), &agents);
 		(void)json_i64(json_get(e, "bytes"), &bytes);
 		show_age(&text, json_str(json_get(e, "lastModified"), &a));
 		buf_addf(&text, "  " STR_FMT "  (%lld messages, ", STR_ARG(title.n ? title : prompt),
 			 (long long)messages);
+		if (agents)
+			buf_addf(&text, "%lld agent%s, ", (long long)agents, agents == 1 ? "" : "s");
 		buf_addsize(&text, (uint64_t)bytes);
 		buf_addf(&text, ", %.8s)", json_cstr(json_get(e, "sessionId"), &a));
 		buf_addf(&id, "%s %s", json_cstr(json_get(e, "sessionId"), &a), json_cstr(json_get(e, "path"), &a));
@@ -489,6 +533,9 @@ bool show_sessions(struct tui *t, page_choose_fn *choose)
 		page_add_item(p, buf_str(&id), buf_str(&text));
 	}
 	cadre_report_free(report);
+	if (more)
+		styled_addf(&p->text, LOOK_DIM, "(the newest %d; %zu older ones by /resume and a title or an id)\n",
+			    MOST_LINES, more);
 	return p != NULL;
 }
 

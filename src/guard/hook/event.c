@@ -15,17 +15,16 @@ enum {
 };
 
 #define EVENT(id, ...) [HOOK_##id] = { __VA_ARGS__ },
-static const struct hook_event_info events[] = {
+const struct hook_event_info hook_events[HOOK_EVENT_COUNT] = {
 #include "guard/hook/event_list.h"
 };
 #undef EVENT
 
-static const struct hook_type_info types[] = {
+const struct hook_type_info hook_types[HOOK_TYPE_COUNT] = {
 	[HOOK_COMMAND] = { "command", 600 * 1000 },   [HOOK_HTTP] = { "http", 600 * 1000 },
 	[HOOK_MCP_TOOL] = { "mcp_tool", 600 * 1000 }, [HOOK_PROMPT] = { "prompt", 30 * 1000 },
 	[HOOK_AGENT] = { "agent", 60 * 1000 },        [HOOK_CALLBACK] = { "callback", 60 * 1000 },
 };
-_Static_assert(COUNT_OF(types) == HOOK_TYPE_COUNT, "a row for each type");
 
 enum {
 	TEXT = BIT(JSON_STRING),
@@ -35,7 +34,7 @@ enum {
 	ANY = ~0,
 };
 
-static const struct hook_field_info fields[] = {
+const struct hook_field_info hook_fields[HOOK_FIELD_COUNT] = {
 	[HOOK_ADDITIONAL_CONTEXT] = { "additionalContext", TEXT },
 	[HOOK_PERMISSION_DECISION] = { "permissionDecision", TEXT },
 	[HOOK_PERMISSION_REASON] = { "permissionDecisionReason", TEXT },
@@ -54,17 +53,11 @@ static const struct hook_field_info fields[] = {
 	[HOOK_ACTION] = { "action", TEXT },
 	[HOOK_CONTENT] = { "content", OBJECT },
 };
-_Static_assert(COUNT_OF(fields) == HOOK_FIELD_COUNT, "a row for each member");
-
-const struct hook_event_info *hook_event_info(enum hook_event event)
-{
-	return &events[event];
-}
 
 bool hook_event_find(struct str name, enum hook_event *ret_event)
 {
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++) {
-		if (str_is(name, events[i].name)) {
+		if (str_is(name, hook_events[i].name)) {
 			*ret_event = i;
 			return true;
 		}
@@ -72,23 +65,13 @@ bool hook_event_find(struct str name, enum hook_event *ret_event)
 	return false;
 }
 
-const struct hook_type_info *hook_type_info(enum hook_type type)
-{
-	return &types[type];
-}
-
 bool hook_type_find(struct str name, enum hook_type *ret_type)
 {
 	for (enum hook_type i = 0; i < HOOK_TYPE_COUNT; i++) {
-		if (str_is(name, types[i].name)) {
+		if (str_is(name, hook_types[i].name)) {
 			*ret_type = i;
 			return true;
 		}
 	}
 	return false;
-}
-
-const struct hook_field_info *hook_field_info(enum hook_field field)
-{
-	return &fields[field];
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * event_list.h - the events of hooks, a row each: included by event.h for the enum and by event.c for the facts, with EVENT defined.
+ * event_list.h - the events of hooks, one row each: event.h includes it for the enum and event.c for the facts, with EVENT defined.
  *
  *     EVENT(NAME, name, subject, fields, flags, types, refusal, timeout_ms)    struct hook_event_info explains them
  *

@@ -16,7 +16,7 @@ static bool handler_refuse(struct hook_builder *b, const struct json *where, con
 
 static void handler_note(struct hook_builder *b, const struct json *where, const char *what)
 {
-	hook_builder_note(b, DIAGNOSTIC_NOTE, where, "hooks.%s: %s", hook_event_info(b->event)->name, what);
+	hook_builder_note(b, DIAGNOSTIC_NOTE, where, "hooks.%s: %s", hook_events[b->event].name, what);
 }
 
 static bool read_text(struct hook_builder *b, const struct json *v, const char *key, const char **ret_text)
@@ -129,7 +129,7 @@ static bool read_http(struct hook_builder *b, struct hook *h, const struct json 
 	if (!allowed) { /* an administrator decided so: no mistake of the file */
 		hook_builder_note(b, DIAGNOSTIC_WARNING, v,
 				  "hooks.%s: the URL is not in allowedHttpHookUrls, so this hook does not run",
-				  hook_event_info(b->event)->name);
+				  hook_events[b->event].name);
 		return false;
 	}
 	if (!read_headers(b, h, json_get(v, "headers")))
@@ -180,7 +180,7 @@ static bool read_type(struct hook_builder *b, const struct json *v, enum hook_ty
 		*ret_type = HOOK_COMMAND;
 	} else if (!hook_type_find(json_str(type, &scratch), ret_type) || *ret_type == HOOK_CALLBACK)
 		return handler_refuse(b, type ? type : v, "the type must be command, http, mcp_tool, prompt or agent");
-	if (!(hook_event_info(b->event)->types & (1u << *ret_type)))
+	if (!(hook_events[b->event].types & (1u << *ret_type)))
 		return handler_refuse(b, v, "this event does not take hooks of this type");
 	return true;
 }
@@ -261,7 +261,7 @@ void hook_read(struct hook_builder *b, const struct json *handler)
 		return;
 	const struct json *rule = json_get(handler, "if");
 	const char *wrong = NULL;
-	if (rule && !(hook_event_info(b->event)->flags & HOOK_ABOUT_TOOL))
+	if (rule && !(hook_events[b->event].flags & HOOK_ABOUT_TOOL))
 		wrong = "\"if\" has a meaning for events of tools only";
 	else if (rule && !json_is(rule, JSON_STRING))
 		wrong = "\"if\" must be one permission rule";

@@ -79,7 +79,7 @@ static void batch_select_hooks(struct hook_batch *batch, const struct hook_event
 /* SessionEnd has 1.5 s for all its hooks, or as long as a settings file asks for, up to a minute. */
 static void batch_set_timeouts(struct hook_batch *batch)
 {
-	const struct hook_event_info *info = hook_event_info(batch->event);
+	const struct hook_event_info *info = &hook_events[batch->event];
 	uint64_t budget = UINT64_MAX;
 
 	if (info->flags & HOOK_SHARED_BUDGET) {
@@ -95,15 +95,9 @@ static void batch_set_timeouts(struct hook_batch *batch)
 		if (!limit && info->timeout_ms && !of_model)
 			limit = info->timeout_ms;
 		else if (!limit)
-			limit = hook_type_info(run->hook->type)->timeout_ms;
+			limit = hook_types[run->hook->type].timeout_ms;
 		run->timeout_ms = MIN(limit, budget);
 	}
-}
-
-static void put_given(struct json_out *w, const char *key, const char *text)
-{
-	if (text)
-		json_kcstr(w, key, text);
 }
 
 /* One JSON object: the members that all events have, then the event's own. */
@@ -114,26 +108,19 @@ static void write_input(struct buf *out, const struct hook_event_spec *spec)
 	struct str s = str_trim(spec->fields);
 	struct str own = s.n >= 2 && s.p[0] == '{' ? str_trim((struct str){ s.p + 1, s.n - 2 }) : STR("");
 
-	json_putf(&w, "{session_id:'%s', transcript_path:'%s', cwd:'%s'", c->session_id ? c->session_id : "",
-		  c->transcript_path ? c->transcript_path : "", c->cwd ? c->cwd : "");
-	put_given(&w, "prompt_id", c->prompt_id);
-	put_given(&w, "permission_mode", c->permission_mode);
+	json_putf(&w, "{session_id:'%s', transcript_path:'%s', cwd:'%s', prompt_id?:'%s', permission_mode?:'%s'",
+		  c->session_id ? c->session_id : "", c->transcript_path ? c->transcript_path : "",
+		  c->cwd ? c->cwd : "", c->prompt_id, c->permission_mode);
 	if (c->effort)
 		json_putf(&w, "effort:{level:'%s'}", c->effort);
-	put_given(&w, "agent_id", c->agent_id);
-	put_given(&w, "agent_type", c->agent_type);
-	json_kcstr(&w, "hook_event_name", hook_event_info(spec->event)->name);
+	json_putf(&w, "agent_id?:'%s', agent_type?:'%s', hook_event_name:'%s'", c->agent_id, c->agent_type,
+		  hook_events[spec->event].name);
 	if (own.n) {
 		buf_addch(out, ',');
 		buf_add(out, own.p, own.n);
 	}
 	json_close(&w);
 	buf_addch(out, '\n'); /* for `read` of shells, which wants a whole line */
-}
-
-static const char *batch_copy(struct hook_batch *batch, const char *text)
-{
-	return text ? arena_strdup(&batch->arena, text) : NULL;
 }
 
 static void batch_free(struct hook_batch *batch)
@@ -187,25 +174,25 @@ static struct hook_batch *batch_new(struct hook_engine *e, const struct hook_eve
 
 static void batch_queue_runs(struct hook_batch *batch, const struct hook_event_spec *spec)
 {
-	const struct hook_event_info *info = hook_event_info(spec->event);
+	const struct hook_event_info *info = &hook_events[spec->event];
 	const struct hook_context *c = spec->context;
+	struct arena *a = &batch->arena;
 	const char *const *envp = c->envp ? c->envp : (const char *const *)environ;
 
 	batch->name = str_from(info->name);
 	if (spec->subject.n && info->subject)
 		batch->name = str_from(arena_printf(&batch->arena, "%s:" STR_FMT, info->name, STR_ARG(spec->subject)));
-	batch->tool_use_id = batch_copy(batch, spec->tool_use_id);
+	batch->tool_use_id = arena_strdup(a, spec->tool_use_id);
 	batch->context = (struct hook_context){
-		.session_id = batch_copy(batch, c->session_id),
-		.cwd = batch_copy(batch, c->cwd),
-		.effort = batch_copy(batch, c->effort),
-		.agent_id = batch_copy(batch, c->agent_id),
-		.project_dir = batch_copy(batch, c->project_dir ? c->project_dir : c->cwd),
-		.env_file = batch_copy(batch, c->env_file),
-		.envp = hook_copy_list(&batch->arena, envp),
-		.results_dir = batch_copy(batch, c->results_dir),
+		.session_id = arena_strdup(a, c->session_id),
+		.cwd = arena_strdup(a, c->cwd),
+		.effort = arena_strdup(a, c->effort),
+		.agent_id = arena_strdup(a, c->agent_id),
+		.project_dir = arena_strdup(a, c->project_dir ? c->project_dir : c->cwd),
+		.env_file = arena_strdup(a, c->env_file),
+		.envp = arena_strdup_list(a, envp, 0),
+		.results_dir = arena_strdup(a, c->results_dir),
 		.cage = c->cage,
-		.remote = c->remote,
 	};
 	write_input(&batch->input, spec);
 	batch_set_timeouts(batch);
@@ -252,11 +239,7 @@ void hook_engine_keep_group(struct hook_engine *e, pid_t pgid, const struct hook
 	for (size_t i = e->group_count; i-- > 0;)
 		if (!spawner_group_left(spawner, e->groups[i].pgid))
 			drop_group(e, i);
-	if (e->group_count == e->group_cap) {
-		e->group_cap = e->group_cap ? e->group_cap * 2 : 8;
-		e->groups = xrealloc(e->groups, e->group_cap * sizeof *e->groups);
-	}
-	e->groups[e->group_count++] =
+	*xpush(e->groups, e->group_count, e->group_cap) =
 		(struct left_group){ .pgid = pgid,
 				     .session_id = owner->session_id ? xstrdup(owner->session_id) : NULL,
 				     .agent_id = owner->agent_id ? xstrdup(owner->agent_id) : NULL };

@@ -28,7 +28,6 @@ struct hook_context {
 	const char *const *envp; /* of child processes; NULL: ours */
 	const char *results_dir; /* texts above HOOK_TEXT_LIMIT go to files here; NULL: they are cut */
 	void *cage;              /* child_options.cage; borrowed until the agent has ended */
-	bool remote;             /* CLAUDE_CODE_REMOTE=true */
 };
 
 enum { HOOK_TEXT_LIMIT = 10000 }; /* UTF-16 units of a text for the model or the user */
@@ -36,7 +35,7 @@ enum { HOOK_TEXT_LIMIT = 10000 }; /* UTF-16 units of a text for the model or the
 /* Borrowed until hook_run_event returns */
 struct hook_event_spec {
 	enum hook_event event;
-	struct str subject; /* what matchers look at: hook_event_info(event)->subject */
+	struct str subject; /* what matchers look at: hook_events[event].subject */
 	/* The event's own members as one JSON object, trusted to be valid. The common ones (session_id, transcript_path,
 	 * cwd, prompt_id, permission_mode, effort, agent_id, agent_type, hook_event_name) come from the context, also for
 	 * SubagentStart and SubagentStop. Empty: none. */
@@ -120,12 +119,13 @@ struct hook_call {
 	const char *session_id;
 	const char *agent_id, *tool_use_id; /* or NULL */
 	void *state;                        /* the runner's own */
+	bool unanswered;                    /* set before it fails: the server could not be asked, so a guard refuses */
 };
 
-/* start leads to hook_call_finish exactly once, from inside start or later, also after cancel, soon. */
+/* start leads to hook_call_finish exactly once, from inside start or later, also after cancel, soon. data: of the engine's options */
 struct hook_runner {
-	void (*start)(struct hook_runner *runner, struct hook_call *call);
-	void (*cancel)(struct hook_runner *runner, struct hook_call *call);
+	void (*start)(void *data, struct hook_call *call);
+	void (*cancel)(void *data, struct hook_call *call);
 };
 /* text (copied): a model's answer, an MCP tool's text or a callback's JSON; when failed: why. */
 void hook_call_finish(struct hook_call *call, bool failed, struct str text);
@@ -134,8 +134,9 @@ void hook_call_finish(struct hook_call *call, bool failed, struct str text);
 struct hook_engine_options {
 	struct loop *loop;
 	struct spawner *spawner;
-	struct http *http;                            /* NULL: http hooks are notes */
-	struct hook_runner *runners[HOOK_TYPE_COUNT]; /* NULL: hooks of that type are notes */
+	struct http *http;                                  /* NULL: http hooks are notes */
+	const struct hook_runner *runners[HOOK_TYPE_COUNT]; /* NULL: hooks of that type are notes */
+	void *runner_data;
 	struct hook_observer observer;
 	bool awaits_rewake;      /* no prompt will follow: hooks with asyncRewake are waited for */
 	uint64_t session_end_ms; /* CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS; 0: as the hooks say */

@@ -22,6 +22,7 @@ struct hook_run {
 	uint64_t timeout_ms;
 	bool ended, cancelled, timed_out;
 	bool killed;          /* a command: by a signal, or because it printed without end */
+	bool held;            /* a command: by the sandbox, or it did not run because that could not hold it */
 	bool async;           /* not waited for, or no longer */
 	bool first_line_read; /* of a command: a first line {"async":true} has been looked for */
 	size_t out_skip;      /* bytes of that line */
@@ -67,7 +68,7 @@ struct left_group {
 struct hook_engine {
 	struct hook_engine_options options;
 	struct hook_batch *batches;
-	size_t batch_count;
+	size_t batch_count;                  /* for tests: how many are there */
 	struct hook_run *queue, **queue_end; /* runs that wait to be started */
 	size_t running;                      /* processes and requests that are waited for */
 	struct kick start_kick;

@@ -36,7 +36,7 @@ void hook_reply_block(struct hook_reply *reply, enum hook_event event, struct st
 {
 	reply->block = true;
 	reply->reason = reason;
-	if (hook_event_info(event)->fields & (1u << HOOK_PERMISSION_DECISION)) {
+	if (hook_events[event].fields & (1u << HOOK_PERMISSION_DECISION)) {
 		reply->permission = HOOK_PERMISSION_DENY;
 		reply->permission_reason = reason;
 	}
@@ -177,16 +177,16 @@ static int read_specific(struct arena *arena, const struct json *specific, enum 
 		[HOOK_PERMISSION_DEFER] = "defer",
 		[HOOK_PERMISSION_DENY] = "deny",
 	};
-	const struct hook_event_info *info = hook_event_info(event);
+	const struct hook_event_info *info = &hook_events[event];
 	const struct json *name = get_given(specific, "hookEventName");
 	const struct json *fields[HOOK_FIELD_COUNT] = { 0 };
 
 	/* A Stop hook of a subagent gets SubagentStop and may answer with the name that its author wrote. */
 	if (name && !json_str_is(name, info->name) &&
-	    !(event == HOOK_SUBAGENT_STOP && json_str_is(name, hook_event_info(HOOK_STOP)->name)))
+	    !(event == HOOK_SUBAGENT_STOP && json_str_is(name, hook_events[HOOK_STOP].name)))
 		return err_set(err, ERR_PARSE, "\"hookEventName\" is not %s", info->name);
 	for (enum hook_field i = 0; i < HOOK_FIELD_COUNT; i++) {
-		const struct hook_field_info *field = hook_field_info(i);
+		const struct hook_field_info *field = &hook_fields[i];
 		fields[i] = info->fields & BIT(i) ? get_given(specific, field->name) : NULL;
 		int rc = check_type(fields[i], field->name, field->types, err);
 		if (rc < 0)
@@ -215,7 +215,7 @@ static int read_specific(struct arena *arena, const struct json *specific, enum 
 static int read_object(struct arena *arena, const struct json *root, enum hook_event event, struct hook_reply *ret,
 		       struct err *err)
 {
-	const struct hook_event_info *info = hook_event_info(event);
+	const struct hook_event_info *info = &hook_events[event];
 
 	for (size_t i = 0; i < COUNT_OF(members); i++) {
 		int rc = check_type(get_given(root, members[i].name), members[i].name, members[i].types, err);
@@ -249,7 +249,6 @@ static enum shape read_json(struct arena *arena, const struct hook_raw *raw, str
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = HOOK_OUT_LIMIT, .depth = DEPTH_LIMIT } };
 	struct str text = str_trim(raw->out);
-	const struct json *root;
 
 	if (!text.n || text.p[0] != '{')
 		return SHAPE_PLAIN;
@@ -257,7 +256,8 @@ static enum shape read_json(struct arena *arena, const struct hook_raw *raw, str
 		err_set(err, ERR_LIMIT, "it printed JSON of more than %d bytes", HOOK_OUT_LIMIT);
 		return SHAPE_BAD;
 	}
-	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+	const struct json *root = json_read(&reader, text);
+	if (!root)
 		return SHAPE_PLAIN;
 	if (read_object(arena, root, raw->event, ret, err) == 0)
 		return SHAPE_OBJECT;
@@ -276,7 +276,7 @@ static void reply_set_error(struct hook_reply *ret, struct arena *arena, const c
 
 static void read_failed_exit(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret)
 {
-	unsigned flags = hook_event_info(raw->event)->flags;
+	unsigned flags = hook_events[raw->event].flags;
 	struct str text = str_trim(hook_repaired(arena, raw->err));
 	char what[40];
 
@@ -295,7 +295,7 @@ static void read_failed_exit(struct arena *arena, const struct hook_raw *raw, st
 
 static void read_plain(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret)
 {
-	unsigned flags = hook_event_info(raw->event)->flags;
+	unsigned flags = hook_events[raw->event].flags;
 	struct str text = str_trim(hook_repaired(arena, raw->out));
 
 	if (raw->json_only && text.n) {
@@ -314,7 +314,7 @@ static void read_plain(struct arena *arena, const struct hook_raw *raw, struct h
 void hook_output_read(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret)
 {
 	struct err err = { 0 };
-	unsigned flags = hook_event_info(raw->event)->flags;
+	unsigned flags = hook_events[raw->event].flags;
 
 	*ret = (struct hook_reply){ 0 };
 	enum shape shape = read_json(arena, raw, ret, &err);
@@ -346,15 +346,13 @@ void hook_answer_read(struct arena *arena, enum hook_event event, bool continue_
 		      struct hook_reply *ret)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = HOOK_OUT_LIMIT, .depth = 64 } };
-	enum hook_refusal refusal = hook_event_info(event)->refusal;
-	const struct json *root = NULL;
+	enum hook_refusal refusal = hook_events[event].refusal;
 
 	/* Models like to put text or a fence around their JSON. */
 	const char *from = answer.n ? memchr(answer.p, '{', answer.n) : NULL;
 	const char *to = answer.n ? memrchr(answer.p, '}', answer.n) : NULL;
 	*ret = (struct hook_reply){ 0 };
-	if (!from || !to || to < from || json_parse(&reader, from, (size_t)(to - from) + 1, &root, NULL) < 0)
-		root = NULL;
+	const struct json *root = from && to > from ? json_read(&reader, str_between(from, to + 1)) : NULL;
 	const struct json *ok = json_get(root, "ok");
 	if (!json_is(ok, JSON_TRUE) && !json_is(ok, JSON_FALSE)) {
 		ret->result = HOOK_ERROR;

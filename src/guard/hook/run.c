@@ -86,21 +86,21 @@ static const struct run_kind run_http = { http_start_run, http_stop_run };
 
 /* Hooks that a runner of the core runs: a model, an agent, an MCP tool, a function of the SDK. */
 
-static struct hook_runner *runner_of(const struct hook_run *run)
+static const struct hook_runner *runner_of(const struct hook_run *run)
 {
 	return run->batch->engine->options.runners[run->hook->type];
 }
 
 static void call_start(struct hook_run *run)
 {
-	struct hook_runner *runner = runner_of(run);
+	const struct hook_runner *runner = runner_of(run);
 	const struct hook *hook = run->hook;
 	struct hook_batch *batch = run->batch;
 	struct str input = str_trim(buf_str(&batch->input));
 	AUTO_BUF struct buf text = { 0 };
 
 	if (!runner) {
-		hook_run_fail(run, "%s hooks cannot be run here", hook_type_info(hook->type)->name);
+		hook_run_fail(run, "%s hooks cannot be run here", hook_types[hook->type].name);
 		hook_run_ended(run);
 		return;
 	}
@@ -118,13 +118,13 @@ static void call_start(struct hook_run *run)
 		.tool_use_id = batch->tool_use_id,
 	};
 	run->called = true;
-	runner->start(runner, &run->call);
+	runner->start(batch->engine->options.runner_data, &run->call);
 }
 
 static void call_stop(struct hook_run *run)
 {
 	if (run->called)
-		runner_of(run)->cancel(runner_of(run), &run->call);
+		runner_of(run)->cancel(run->batch->engine->options.runner_data, &run->call);
 }
 
 void hook_call_finish(struct hook_call *call, bool failed, struct str text)
@@ -207,19 +207,26 @@ static void run_report_late(const struct hook_run *run)
 		o->late(o->data, &late);
 }
 
+/* A guard that did not come to an answer has not let anything pass: it took too long, printed without end or was killed; its server
+ * could not be asked, because a project denies it, say; or it failed where the sandbox holds it, which hides what a project names. */
+static bool guard_is_lost(const struct hook_run *run)
+{
+	const struct hook_event_info *info = &hook_events[run->batch->event];
+
+	return (info->flags & HOOK_GUARDS) && (info->flags & HOOK_ABOUT_TOOL) &&
+	       (run->timed_out || run->killed || run->held || run->call.unanswered);
+}
+
 static void run_read_failure(struct hook_run *run)
 {
-	const struct hook_event_info *info = hook_event_info(run->batch->event);
+	const struct hook_event_info *info = &hook_events[run->batch->event];
 	struct hook_reply *reply = &run->reply;
-	/* A guard that did not come to an answer has not let anything pass: it took too long, printed without end or was killed. */
-	bool guard_fails =
-		(info->flags & HOOK_GUARDS) && (info->flags & HOOK_ABOUT_TOOL) && (run->timed_out || run->killed);
 	bool callback_blocks = run->hook->type == HOOK_CALLBACK &&
 			       (run->hook->block_on_failure || (run->timed_out && (info->flags & HOOK_GUARDS)));
 
 	*reply = (struct hook_reply){ .result = run->timed_out ? HOOK_CANCELLED : HOOK_ERROR };
 	reply->note = str_from(run->failure);
-	if ((info->flags & HOOK_NONZERO_FAILS) || callback_blocks || guard_fails)
+	if ((info->flags & HOOK_NONZERO_FAILS) || callback_blocks || guard_is_lost(run))
 		hook_reply_block(reply, run->batch->event, reply->note);
 }
 
@@ -250,6 +257,8 @@ static void run_read_output(struct hook_run *run)
 		hook_answer_read(arena, raw.event, hook->continue_on_block, raw.out, &run->reply);
 	else
 		hook_output_read(arena, &raw, &run->reply);
+	if (run->reply.result == HOOK_ERROR && !run->reply.block && guard_is_lost(run))
+		hook_reply_block(&run->reply, raw.event, run->reply.note);
 }
 
 static void run_step(struct kick *kick)
@@ -353,7 +362,7 @@ static void run_start(struct hook_run *run)
 	if (run_is_counted(run))
 		e->running++;
 	/* The time of SessionEnd begins with the event, that of other hooks with their start. */
-	if (!(hook_event_info(run->batch->event)->flags & HOOK_SHARED_BUDGET))
+	if (!(hook_events[run->batch->event].flags & HOOK_SHARED_BUDGET))
 		timer_start(e->options.loop, &run->timer, run->timeout_ms);
 	const struct hook_observer *o = &e->options.observer;
 	struct hook_report report = run_make_report(run);
@@ -390,7 +399,7 @@ void hook_run_queue(struct hook_run *run)
 	run->queue_prev = e->queue_end;
 	*e->queue_end = run;
 	e->queue_end = &run->queue_next;
-	if (hook_event_info(run->batch->event)->flags & HOOK_SHARED_BUDGET)
+	if (hook_events[run->batch->event].flags & HOOK_SHARED_BUDGET)
 		timer_start(e->options.loop, &run->timer, run->timeout_ms);
 	loop_kick(e->options.loop, &e->start_kick);
 }

@@ -12,7 +12,7 @@ static const char *const *make_environment(const struct hook_run *run)
 {
 	const struct hook_context *c = &run->batch->context;
 	const struct hook_origin *origin = run->hook->origin;
-	bool with_file = hook_event_info(run->batch->event)->flags & HOOK_HAS_ENV_FILE;
+	bool with_file = hook_events[run->batch->event].flags & HOOK_HAS_ENV_FILE;
 	const struct {
 		const char *name, *value;
 	} variables[] = {
@@ -22,7 +22,6 @@ static const char *const *make_environment(const struct hook_run *run)
 		{ "CLAUDE_PROJECT_DIR", c->project_dir },
 		{ "CLAUDE_EFFORT", c->effort },
 		{ "CLAUDE_ENV_FILE", with_file ? c->env_file : NULL },
-		{ "CLAUDE_CODE_REMOTE", c->remote ? "true" : NULL },
 		{ "CLAUDE_PLUGIN_ROOT", origin->plugin_root },
 		{ "CLAUDE_PLUGIN_DATA", origin->plugin_data },
 	};
@@ -58,14 +57,13 @@ static void read_first_line(struct hook_run *run)
 {
 	const char *end = memchr(run->out.p, '\n', run->out.n);
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LONGEST_ASYNC_LINE, .depth = 4 } };
-	const struct json *root;
 
 	if (!end && run->out.n <= LONGEST_ASYNC_LINE)
 		return;
 	run->first_line_read = true;
 	size_t n = end ? (size_t)(end - run->out.p) : 0;
-	if (!n || n > LONGEST_ASYNC_LINE || (hook_event_info(run->batch->event)->flags & HOOK_PRINTS_PATH) ||
-	    json_parse(&reader, run->out.p, n, &root, NULL) < 0 || !json_bool(json_get(root, "async")))
+	const struct json *root = json_read(&reader, (struct str){ run->out.p, n });
+	if ((hook_events[run->batch->event].flags & HOOK_PRINTS_PATH) || !json_bool(json_get(root, "async")))
 		return;
 	run->out_skip = n + 1;
 	int64_t timeout_ms = 0;
@@ -159,6 +157,7 @@ static void command_start(struct hook_run *run)
 		.input = buf_str(&run->batch->input),
 		.of = of_user ? CHILD_OF_HOOK : CHILD_OF_PROJECT_HOOK,
 		.cage = run->batch->context.cage,
+		.ret_held = &run->held,
 	};
 	struct err err = { 0 };
 

@@ -33,7 +33,7 @@ void hook_builder_note(struct hook_builder *b, enum diagnostic_level level, cons
 
 void hook_builder_warn(struct hook_builder *b, const struct json *where, const char *fmt, ...)
 {
-	const struct hook_event_info *info = hook_event_info(b->event);
+	const struct hook_event_info *info = &hook_events[b->event];
 	char text[240];
 
 	PRINT_ARGS(text, fmt);
@@ -45,7 +45,7 @@ void hook_builder_warn(struct hook_builder *b, const struct json *where, const c
 
 static bool read_matcher(struct hook_builder *b, const struct json *entry)
 {
-	const struct hook_event_info *info = hook_event_info(b->event);
+	const struct hook_event_info *info = &hook_events[b->event];
 	const struct json *text = info->subject ? json_get(entry, "matcher") : NULL;
 	struct hook_matcher *m = arena_calloc(&b->set->arena, sizeof *m);
 	struct err err = { 0 };
@@ -62,11 +62,7 @@ static bool read_matcher(struct hook_builder *b, const struct json *entry)
 	}
 	struct hook_set *set = b->set;
 	m->text = arena_str(&set->arena, json_str(text, &set->arena));
-	if (set->matcher_count == set->matcher_cap) {
-		set->matcher_cap = set->matcher_cap ? set->matcher_cap * 2 : 8;
-		set->matchers = xrealloc(set->matchers, set->matcher_cap * sizeof *set->matchers);
-	}
-	set->matchers[set->matcher_count++] = m;
+	*xpush(set->matchers, set->matcher_count, set->matcher_cap) = m;
 	b->matcher = m;
 	return true;
 }
@@ -95,16 +91,6 @@ static void read_entry(struct hook_builder *b, const struct json *entry)
 		hook_read(b, h);
 }
 
-const char *const *hook_copy_list(struct arena *arena, const char *const *list)
-{
-	size_t n = str_count(list);
-	const char **copy = list ? arena_calloc(arena, (n + 1) * sizeof *copy) : NULL;
-
-	for (size_t i = 0; i < n; i++)
-		copy[i] = arena_strdup(arena, list[i]);
-	return copy;
-}
-
 static void read_source(struct hook_builder *b, const struct hook_source *source)
 {
 	const struct json *hooks = source->hooks;
@@ -116,7 +102,7 @@ static void read_source(struct hook_builder *b, const struct hook_source *source
 			      .file = arena_strdup(&b->set->arena, source->file),
 			      .plugin_root = arena_strdup(&b->set->arena, source->plugin_root),
 			      .plugin_data = arena_strdup(&b->set->arena, source->plugin_data),
-			      .plugin_options = hook_copy_list(&b->set->arena, source->plugin_options),
+			      .plugin_options = arena_strdup_list(&b->set->arena, source->plugin_options, 0),
 			      .trusted = source->trusted);
 	if (!hooks || json_is(hooks, JSON_NULL))
 		return;
@@ -202,7 +188,7 @@ struct hook_subject hook_subject(enum hook_event event, struct str subject)
 {
 	struct hook_subject s = { { subject }, 1 };
 
-	if (!(hook_event_info(event)->flags & HOOK_ABOUT_TOOL))
+	if (!(hook_events[event].flags & HOOK_ABOUT_TOOL))
 		return s;
 	struct str now = tool_current_name(subject);
 	if (now.p != subject.p)

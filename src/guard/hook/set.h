@@ -110,8 +110,6 @@ static inline struct hook_set *hook_set_ref(struct hook_set *set)
 	return set;
 }
 void hook_set_unref(struct hook_set *set);
-/* Copies of the texts and the list, NULL-terminated; NULL if list is. */
-const char *const *hook_copy_list(struct arena *arena, const char *const *list);
 /* What an event is about, by all of its names: a matcher fits a tool by its name and by its former ones, and the other way
  * round. Found once for all hooks of an event. */
 struct hook_subject {

@@ -124,16 +124,14 @@ void template_add_json(struct buf *out, struct str input_json, struct str event_
 	enum { DEPTH = 32 }; /* the writer's limit is 64 */
 	AUTO_JSON struct json_reader event = { 0 };
 	AUTO_JSON struct json_reader input = { .limits.depth = DEPTH };
-	struct json_template t = { 0 };
+	struct json_template t = { .event = json_read(&event, event_json) };
 	struct json_out w = json_out(out);
-	const struct json *root;
+	const struct json *root = json_read(&input, input_json);
 
-	if (json_parse(&input, input_json.p, input_json.n, &root, NULL) < 0) {
+	if (!root) {
 		buf_add(out, input_json.p, input_json.n); /* too deep to be expanded */
 		return;
 	}
-	if (json_parse(&event, event_json.p, event_json.n, &t.event, NULL) < 0)
-		t.event = NULL;
 	put_value(&w, &t, root);
 	arena_release(&t.arena);
 }

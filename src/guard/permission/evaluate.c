@@ -72,7 +72,7 @@ const struct rule *eval_find_bare(struct evaluation *ev, const struct rule_set *
 {
 	const struct rule *r = rule_set_tool(set, list, ev->tool, ev->use.tool->server, ev->use.input);
 
-	return r || !ev->leader ? r : rule_set_tool(set, list, ev->leader, NULL, ev->use.input);
+	return r || !ev->leader ? r : rule_set_tool(set, list, ev->leader, ev->leader, ev->use.input);
 }
 
 static const struct rule *find_any(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
@@ -285,6 +285,16 @@ static bool name_passes(struct evaluation *ev)
 
 static const struct tool_checker check_name = { .matches = name_matches, .fits = name_fits, .passes = name_passes };
 
+/* As the names of its tools begin: a rule that means this means all of the server. */
+static const char *server_rule_name(struct arena *a, struct str server)
+{
+	AUTO_BUF struct buf name = { 0 };
+
+	mcp_name_add(&name, server, STR(""));
+	buf_addstr(&name, "__");
+	return rule_tool_name(a, buf_str(&name));
+}
+
 static void eval_prepare(struct evaluation *ev)
 {
 	static const struct {
@@ -306,6 +316,9 @@ static void eval_prepare(struct evaluation *ev)
 	ev->checker = kinds[kind].checker;
 	ev->leader = kinds[kind].leader;
 	ev->tool = rule_tool_name(&ev->arena, str_from(ev->use.tool->name));
+	struct str server = eval_text(ev, "server");
+	if (ev->subject && (ev->subject->flags & TOOL_NEEDS_SERVERS) && server.n)
+		ev->leader = server_rule_name(&ev->arena, server);
 	ev->mode = ev->v->mode = permission_mode_for(ev->p, ev->use.tool->name);
 	ev->accepts_edits = ev->mode == PERMISSION_ACCEPT_EDITS || ev->mode == PERMISSION_AUTO;
 	ev->unenforced = permission_main(ev->p)->unenforced;
@@ -350,11 +363,8 @@ void permission_bind(struct tool_call *call, const struct permission_verdict *v)
 		call->belief = BELIEF_EDITS;
 }
 
-static bool denies_tool(const struct permission *p, const struct tool *tool, bool with_grants)
+static bool denies_name(const struct permission *p, const char *name, bool with_grants)
 {
-	AUTO_ARENA struct arena a = { 0 };
-	const char *name = rule_tool_name(&a, str_from(tool->name));
-
 	for (struct rule_walk w = { .owner = p, .list = RULE_DENY }; rule_walk_next(&w);)
 		if ((with_grants || !w.in_grant) && rule_set_tool(w.set, RULE_DENY, name, NULL, NULL))
 			return true;
@@ -363,10 +373,21 @@ static bool denies_tool(const struct permission *p, const struct tool *tool, boo
 
 bool permission_hides(const struct permission *p, const struct tool *tool)
 {
-	return denies_tool(p, tool, false);
+	AUTO_ARENA struct arena a = { 0 };
+
+	return denies_name(p, rule_tool_name(&a, str_from(tool->name)), false);
 }
 
 bool permission_forbids(const struct permission *p, const struct tool *tool)
 {
-	return denies_tool(p, tool, true);
+	AUTO_ARENA struct arena a = { 0 };
+
+	return denies_name(p, rule_tool_name(&a, str_from(tool->name)), true);
+}
+
+bool permission_forbids_server(const struct permission *p, const char *server)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	return denies_name(p, server_rule_name(&a, str_from(server)), true);
 }

@@ -27,11 +27,24 @@ const struct rule *eval_find_path_rule(struct evaluation *ev, const struct rule_
 
 	for (size_t i = 0; i < COUNT_OF(paths) && paths[i] && !r; i++) {
 		r = rule_set_path(set, list, edited, paths[i], &ev->wide);
-		for (const struct permission *p = ev->p; p && !r; p = p->parent) {
-			const char *same = permission_main_path(p, &ev->arena, paths[i]);
-			if (same)
-				r = rule_set_path(set, list, edited, same, &ev->wide);
-		}
+		for (const struct permission *p = ev->p; p && !r; p = p->parent)
+			for (size_t k = 0; k < COUNT_OF(p->copy_of) && !r; k++) {
+				const char *same = permission_main_path(p, &ev->arena, paths[i], k);
+				if (same)
+					r = rule_set_path(set, list, edited, same, &ev->wide);
+			}
+	}
+	if (r || !file->target)
+		return r;
+	/* Of rules that deny or ask: names of a place to which one of them leads */
+	for (int of = RULE_DENY; of <= RULE_ASK && !ev->has_aliases; of++)
+		for (struct rule_walk w = { .owner = ev->p, .list = (enum rule_list)of }; rule_walk_next(&w);)
+			path_aliases_add(&ev->aliases, &ev->arena, w.set, (enum rule_list)of, &ev->wide);
+	ev->has_aliases = true;
+	for (size_t i = 0; i < ev->aliases.count && !r; i++) {
+		const char *same = path_alias_name(&ev->aliases.list[i], &ev->arena, file->target);
+		if (same)
+			r = rule_set_path(set, list, edited, same, &ev->wide);
 	}
 	return r;
 }

@@ -2,6 +2,7 @@
  * evaluate_shell_pass.c - which shell commands run without a question: each simple command is named by a rule, or only reads, or
  * changes files where the mode accepts that; and each redirection is a write or a read of its own. */
 #include "guard/permission/evaluate_shell_int.h"
+#include <ctype.h>
 #include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
 #include "lib/git/git_config.h"
@@ -48,22 +49,26 @@ static bool pass_by_rule(struct evaluation *ev, struct passing *p, const struct 
 	return r != NULL;
 }
 
-/* A glob is tame if it reaches no file whose name begins with a dot, lists no names of its own, and cannot become an option:
- * a wildcard at the front does if the name of a file begins with a dash. */
+/* A wildcard at the front becomes an option if the name of a file begins with a dash. */
+static bool may_become_option(const struct operand *o)
+{
+	if (!char_in(o->text.p[0], "*?["))
+		return false;
+	AUTO_DIR DIR *dir = opendir(o->from);
+	bool found = !dir;
+	for (struct dirent *e; !found && (e = dir_next(dir));)
+		found = e->d_name[0] == '-';
+	return found;
+}
+
+/* A glob is tame if it reaches no file whose name begins with a dot, lists no names of its own, and cannot become an option. */
 static bool is_tame_glob(const struct operand *o)
 {
 	size_t n = operand_glob_dir(o->text).n;
 	struct str rest = { o->text.p + n, o->text.n - n };
 
-	if (memchr(rest.p, '{', rest.n) || str_starts(rest, STR(".")) || str_has(rest, STR("/.")))
-		return false;
-	if (!char_in(o->text.p[0], "*?["))
-		return true;
-	AUTO_DIR DIR *dir = opendir(o->from);
-	bool found = !dir;
-	for (struct dirent *e; !found && (e = dir_next(dir));)
-		found = e->d_name[0] == '-';
-	return !found;
+	return !memchr(rest.p, '{', rest.n) && !str_starts(rest, STR(".")) && !str_has(rest, STR("/.")) &&
+	       !may_become_option(o);
 }
 
 struct moved_tree {
@@ -261,27 +266,83 @@ static bool has_narrowing_rule(struct evaluation *ev)
 	return false;
 }
 
-/* What an expansion becomes is not known: the output of commands of the text, or "$f" and nothing else, in a loop one of the files that
- * it goes through. What says itself that it leads out of the directories is asked about. */
-static bool may_be_expansion(const struct evaluation *ev, const struct operand *o)
-{
-	static const char *const forms[] = { "$(", "\"$(", "`", "<(" };
-
-	for (size_t i = 0; i < COUNT_OF(forms); i++)
-		if (str_starts(o->text, str_from(forms[i])))
-			return true;
-	return ev->shell->script.has_control_flow && !o->globs && o->text.n > 3 && str_starts(o->text, STR("\"$")) &&
-	       o->text.p[o->text.n - 1] == '"' && !memchr(o->text.p + 2, '/', o->text.n - 2);
-}
-
 /* Programs, their libraries and headers, and what the kernel says of the machine: a command that is held sees them in any case
  * (guard/sandbox/profile.c). */
 static bool is_for_everybody(const struct resolved_path *f)
 {
-	return f->target &&
-	       (str_starts_with_one_of(str_from(f->target), "/usr/|/bin/|/lib/|/lib64/|/opt/") ||
-		str_is_one_of(str_from(f->target), "/usr|/bin|/lib|/opt|/etc/os-release|/proc/cpuinfo|/proc/meminfo|"
-						   "/proc/version|/proc/loadavg|/proc/uptime"));
+	const char *const both[] = { f->path, f->target };
+
+	for (size_t i = 0; i < COUNT_OF(both); i++)
+		if (!both[i] || !(str_starts_with_one_of(str_from(both[i]), "/usr/|/bin/|/lib/|/lib64/|/opt/") ||
+				  str_is_one_of(str_from(both[i]),
+						"/usr|/bin|/lib|/opt|/dev/null|/etc/os-release|/etc/debian_version|"
+						"/etc/hostname|/etc/hosts|/etc/lsb-release|/etc/timezone|/proc/cpuinfo|"
+						"/proc/meminfo|/proc/version|/proc/loadavg|/proc/uptime")))
+			return false;
+	return true;
+}
+
+/* Braces and names with a dot. What else they mean when the command runs is held back. */
+static bool may_read_matches(struct evaluation *ev, const struct operand *o)
+{
+	static const char *const elsewhere[] = { "{/", ",/", "{~", ",~", "{..", ",.." };
+	struct operands found = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(elsewhere); i++)
+		if (str_has(o->text, str_from(elsewhere[i])))
+			return false;
+	if (!o->globs || may_become_option(o) || !eval_may_read(ev, &o->file) ||
+	    !operands_expand(&found, &ev->arena, o))
+		return false;
+	for (size_t i = 0; i < found.count; i++)
+		if (!eval_may_read(ev, &found.list[i].file))
+			return false;
+	return true;
+}
+
+/* The text itself gives this variable a value, and not the name of a file that cannot be read. */
+static bool is_assigned(struct evaluation *ev, struct str name)
+{
+	const struct shell_script *s = &ev->shell->script;
+	bool found = false;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct shell_command *c = &s->commands[i];
+		for (size_t k = 0; k < c->assignment_count && !c->word_count; k++) {
+			const struct shell_word *value = &c->assignments[k].value;
+			if (!str_eq(c->assignments[k].name, name))
+				continue;
+			struct resolved_path f = resolved_path_find(&ev->arena, ev->shell->cwds[0], value->text);
+			found = true;
+			if (value->tilde || (value->literal && !eval_may_read(ev, &f) && !is_for_everybody(&f)))
+				return false;
+		}
+		for (size_t k = 1; k < c->word_count && shell_runs(c, "read"); k++)
+			found = found || str_eq(c->words[k].text, name);
+	}
+	return found;
+}
+
+/* What an expansion becomes is not known: the output of commands of the text, or a variable of it, in a loop one of the files that
+ * it goes through. What says itself that it leads out of the directories is asked about. */
+static bool may_be_expansion(struct evaluation *ev, const struct operand *o)
+{
+	struct str name = o->text;
+	size_t n = 1;
+
+	if (str_starts_with_one_of(o->text, "$(|\"$(|`|<("))
+		return true;
+	if (name.n > 3 && name.p[0] == '"' && name.p[name.n - 1] == '"')
+		name = (struct str){ name.p + 1, name.n - 2 };
+	if (o->globs || name.n < 2 || name.p[0] != '$')
+		return false;
+	if (str_is_one_of(name, "$$|$?|$#|$!"))
+		return true;
+	while (n < name.n && (isalnum((unsigned char)name.p[n]) || name.p[n] == '_'))
+		n++;
+	if (n < name.n && (o->text.p[0] != '"' || str_has(name, STR("/.."))))
+		return false;
+	return ev->shell->script.has_control_flow || is_assigned(ev, (struct str){ name.p + 1, n - 1 });
 }
 
 /* Takes -C DIR and settings of how it looks from a git command, and says whether git may be believed in all directories where it may
@@ -315,18 +376,32 @@ static bool strip_git(struct evaluation *ev, struct shell_command *c)
 	return true;
 }
 
-/* It names a file that is there and that it will not be able to read. */
+/* It names a file that is there and that it will not be able to read, from whichever directory. */
 static bool names_what_is_hidden(struct evaluation *ev, const struct shell_command *s)
 {
 	for (size_t i = 1; i < s->word_count; i++) {
 		const struct shell_word *w = &s->words[i];
 		if (!w->tilde && !(w->literal && str_starts_with_one_of(w->text, "/|../")) && !str_is(w->text, ".."))
 			continue;
-		struct resolved_path f = resolved_path_find(&ev->arena, ev->shell->cwds[0], w->text);
-		bool there = f.target && file_exists(f.target);
-		if (w->tilde || (there && !eval_may_read(ev, &f) && !is_for_everybody(&f)))
+		bool hidden = true;
+		for (const char *const *cwd = ev->shell->cwds; *cwd && hidden && !w->tilde; cwd++) {
+			struct resolved_path f = resolved_path_find(&ev->arena, *cwd, w->text);
+			hidden = f.target && file_exists(f.target) && !eval_may_read(ev, &f) && !is_for_everybody(&f);
+		}
+		if (hidden)
 			return true;
 	}
+	return false;
+}
+
+/* cd src && cat ../f: from one of the directories in which it may run. */
+static bool may_read_from_any(struct evaluation *ev, const struct operands *files, const struct operand *o)
+{
+	for (size_t i = 0; i < files->count; i++)
+		if (files->list[i].use == o->use && str_eq(files->list[i].text, o->text) &&
+		    (files->list[i].known || may_read_matches(ev, &files->list[i])) &&
+		    eval_may_read(ev, &files->list[i].file))
+			return true;
 	return false;
 }
 
@@ -337,6 +412,7 @@ static bool pass_held_form(struct evaluation *ev, const struct shell_command *fo
 	struct shell_command s = *form;
 	if (shell_runs(&s, "git") && !strip_git(ev, &s))
 		return false;
+	bool looks = shell_runs(&s, "[|test");       /* whether a file is there, whatever its name */
 	bool held = !fed && shell_reads_if_held(&s); /* a program that is held gets no words from elsewhere */
 	struct shell_command plain = s;
 	struct shell_word *words = arena_alloc(&ev->arena, (s.word_count + 1) * sizeof *words);
@@ -346,19 +422,21 @@ static bool pass_held_form(struct evaluation *ev, const struct shell_command *fo
 			words[i] = (struct shell_word){ .text = STR("x"), .source = words[i].source, .literal = true };
 	}
 	plain.words = words;
-	*ret_more = *ret_more || held || s.word_count != form->word_count;
+	*ret_more = *ret_more || (held && !shell_is_read_only(&s)) || s.word_count != form->word_count;
 	if (!(held || shell_is_read_only(&plain)) || (held && names_what_is_hidden(ev, &s)))
 		return false;
 	operands_add(&files, &ev->arena, &s, ev->shell->cwds);
+	operands_add_globs(&files, &ev->arena, &s, ev->shell->cwds);
 	for (size_t i = 0; i < files.count; i++) {
 		const struct operand *o = &files.list[i];
 		bool writes = o->use == OPERAND_REDIRECT ||
 			      (o->use == OPERAND_WRITE && !held); /* tar -t reads what it names */
 		bool certain = o->known || (o->globs && is_tame_glob(o));
-		bool outside = certain && !eval_may_read(ev, &o->file);
-		if (writes || (certain ? outside && !is_for_everybody(&o->file) : !may_be_expansion(ev, o)))
+		bool outside = certain && !eval_may_read(ev, &o->file) && !may_read_from_any(ev, &files, o);
+		if (writes || (certain ? outside && !is_for_everybody(&o->file)
+				       : !looks && !may_read_matches(ev, o) && !may_be_expansion(ev, o)))
 			return false;
-		*ret_more = *ret_more || outside;
+		*ret_more = *ret_more || outside || !certain;
 	}
 	return true;
 }

@@ -39,20 +39,15 @@ struct evaluation {
 	enum permission_unenforced unenforced; /* of the session */
 	enum permission_hint hint;
 	struct arena arena;
-	struct path_anchors wide;   /* where paths of rules that deny or ask may start */
-	struct path_anchors narrow; /* and those of rules that allow */
+	struct path_anchors wide;    /* where paths of rules that deny or ask may start */
+	struct path_aliases aliases; /* of what these name */
+	bool has_aliases;            /* they were looked for */
+	struct path_anchors narrow;  /* and those of rules that allow */
 	struct permission_verdict *v;
 	const char *doubt;         /* why it is not certain that a rule is meant */
 	struct resolved_path file; /* a file's */
 	struct shell_case *shell;  /* a command's */
 };
-
-static inline const struct permission *permission_main(const struct permission *p) /* of the main agent */
-{
-	while (p->parent)
-		p = p->parent;
-	return p;
-}
 
 /* The value of an input member; empty if it is none. */
 static inline struct str eval_text(struct evaluation *ev, const char *member)

@@ -57,7 +57,7 @@ static void mention_tokens(const struct mention_word *w, struct str text, const 
 	size_t from = 0;
 
 	for (size_t i = 0; i <= text.n; i++) {
-		if (i < text.n && !strchr(ends, text.p[i]))
+		if (i < text.n && !char_in(text.p[i], ends))
 			continue;
 		if (i > from && i - from < text.n)
 			mention_token(w, (struct str){ text.p + from, i - from });
@@ -162,7 +162,7 @@ static void mention_word(const struct mention_word *w, const struct shell_word *
 	struct str around = without_expansions(w->arena, text, w->cwds[0]);
 	mention_tokens(w, around, delimiters);
 	for (size_t i = 0; i + 1 < around.n; i++) /* "$x/F" */
-		if (around.p[i] == '/' && (!i || strchr(delimiters, around.p[i - 1])))
+		if (around.p[i] == '/' && (!i || char_in(around.p[i - 1], delimiters)))
 			mention_tokens(w, (struct str){ around.p + i + 1, around.n - i - 1 }, delimiters);
 	if (word->globs)
 		mention_glob(w, around);

@@ -20,6 +20,8 @@ enum permission_mode {
 		PERMISSION_MODE_COUNT
 };
 
+#define PERMISSION_MODE_UNKNOWN \
+	"unknown permission mode '%s': expected default, acceptEdits, plan, dontAsk, auto or bypassPermissions"
 /* Case is ignored; "manual" is default. */
 bool permission_mode_parse(struct str name, enum permission_mode *ret_mode);
 const char *permission_mode_name(enum permission_mode mode);

@@ -131,6 +131,9 @@ void permission_derive(struct permission *child, const struct permission *parent
 					  NULL);
 	child->write_root = copy_text(child, birth->write_root);
 	child->main_checkout = copy_text(child, birth->main_checkout);
+	child->copy_root = child->write_root;
+	child->copy_of[0] = child->main_checkout;
+	child->copy_of[1] = copy_text(child, birth->origin);
 }
 
 static enum permission_mode stricter_mode(enum permission_mode a, enum permission_mode b)
@@ -277,11 +280,12 @@ bool permission_is_own(const struct permission *p, const char *path)
 	return false;
 }
 
-const char *permission_main_path(const struct permission *p, struct arena *a, const char *path)
+const char *permission_main_path(const struct permission *p, struct arena *a, const char *path, size_t i)
 {
+	const char *of = p->copy_of[i];
 	struct str relative;
 
-	if (!p->write_root || !p->main_checkout || !path_relative(path, p->write_root, &relative))
+	if (!of || !p->copy_root || !path_relative(path, p->copy_root, &relative))
 		return NULL;
-	return relative.n ? arena_printf(a, "%s/" STR_FMT, p->main_checkout, STR_ARG(relative)) : p->main_checkout;
+	return relative.n ? arena_printf(a, "%s/" STR_FMT, of, STR_ARG(relative)) : of;
 }

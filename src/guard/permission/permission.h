@@ -70,6 +70,9 @@ struct permission {
 	bool replaces_allow;    /* allow rules of ancestors do not count */
 	const char *write_root; /* file tools write only below it; in own's arena */
 	const char *main_checkout;
+	/* What is below it is judged as the same path below these, too: checkouts that it is a copy of. The main agent's, where
+	 * the user started it in a linked worktree, are borrowed. */
+	const char *copy_root, *copy_of[2];
 	const char *memory_dir;          /* may be written without a question; in own's arena */
 	const char *const *memory_tools; /* that it has for that directory alone; NULL-terminated, or NULL. As above */
 	const char *plan_file;           /* the same, in plan mode too; without links. Borrowed; NULL: none */
@@ -80,6 +83,14 @@ struct permission_limit {
 	const char *tool;
 	const char *specifier; /* NULL: all uses */
 };
+
+/* Of the main agent; NULL for NULL */
+static inline const struct permission *permission_main(const struct permission *p)
+{
+	while (p && p->parent)
+		p = p->parent;
+	return p;
+}
 
 /* What a definition and a call say about a child. Borrowed until permission_derive() returns. */
 struct permission_birth {
@@ -94,9 +105,10 @@ struct permission_birth {
 	size_t never_count;
 	const struct permission_limit *agents; /* {"Agent", type}: the types it may start, as in only */
 	size_t agent_count;
-	const char *write_root;          /* worktree: file tools write only here; NULL: no such limit */
-	const char *main_checkout;       /* what the worktree is a copy of; NULL: unknown */
-	const char *memory_dir;          /* the agent's own memory; NULL: none */
+	const char *write_root;    /* worktree: file tools write only here; NULL: no such limit */
+	const char *main_checkout; /* what the worktree is a copy of; NULL: unknown */
+	const char *origin;     /* the checkout that it was made from, if that is a worktree itself; NULL: it is not */
+	const char *memory_dir; /* the agent's own memory; NULL: none */
 	const char *const *memory_tools; /* names of tools that it has for its memory alone */
 	size_t memory_tool_count;
 	const char *const *allow; /* allowedTools of a call: they replace the session's allow rules for the child */
@@ -164,6 +176,8 @@ bool permission_is_own(const struct permission *p, const char *path);
 bool permission_hides(const struct permission *p, const struct tool *tool);
 /* The same, with rules that hold for a turn. */
 bool permission_forbids(const struct permission *p, const struct tool *tool);
+/* The same for all that an MCP server offers: resources, prompts and instructions besides tools, and questions to the user. */
+bool permission_forbids_server(const struct permission *p, const char *server);
 
 /* Every set of rules that holds for an agent: its own, its grants, those of the settings, then its ancestors'. Allow rules end
  * with an agent that brought its own. */
@@ -223,9 +237,9 @@ static inline void permission_verdict_release(struct permission_verdict *v)
 /* The verdict is the one by which the call may run, now or after a question: its file is the call's. */
 void permission_bind(struct tool_call *call, const struct permission_verdict *v);
 
-/* Of a path in the worktree of this agent: the file in the main checkout that it is a copy of, in the arena; NULL: it is none. What
+/* Of a path in the worktree of this agent: the file in copy_of[i] that it is a copy of, in the arena; NULL: it is none. What
  * rules forbid there they forbid here. */
-const char *permission_main_path(const struct permission *p, struct arena *a, const char *path);
+const char *permission_main_path(const struct permission *p, struct arena *a, const char *path, size_t i);
 
 /* An allow rule of the agent's line is about this host (normal, see rule_pattern.h) or a part of the net that it is in. A rule
  * for all hosts names none. */
@@ -242,13 +256,24 @@ const char *permission_suggest(struct arena *a, const struct permission *p, stru
  * snapshot: it is made and freed on the loop and used on any thread, while rules may be added. */
 struct hidden_files;
 
-/* What is hidden below root (absolute) from the agent whose env this is. Returns owned; NULL: nothing is. */
-struct hidden_files *hidden_files_find_at(const struct tool_env *env, const char *root,
-					  const char *target); /* where root leads; NULL: where it leads now */
+/* What is hidden below root (absolute) from the agent whose env this is, or with edits what it must not change. target: where root
+ * leads; NULL: where it leads now. Returns owned; NULL: nothing is. */
+struct hidden_files *denied_files_find(const struct tool_env *env, const char *root, const char *target, bool edits);
+static inline struct hidden_files *hidden_files_find_at(const struct tool_env *env, const char *root,
+							const char *target)
+{
+	return denied_files_find(env, root, target, false);
+}
 static inline struct hidden_files *hidden_files_find(const struct tool_env *env, const char *root)
 {
 	return hidden_files_find_at(env, root, NULL);
 }
+static inline struct hidden_files *unwritable_files_find(const struct tool_env *env, const char *root)
+{
+	return denied_files_find(env, root, NULL, true);
+}
+/* Adds what an answer depends on besides the rules: directories, and where links lead that rules name. h may be NULL. */
+void hidden_files_describe(const struct hidden_files *h, struct buf *out);
 void hidden_files_free(struct hidden_files *h);
 /* path begins with root. Of a directory that is hidden all below it is, too. h may be NULL. */
 bool hidden_files_has(const struct hidden_files *h, const char *path);

@@ -229,7 +229,7 @@ void operands_add(struct operands *o, struct arena *a, const struct shell_comman
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
 		bool harmless = r->target.literal &&
-				str_is_one_of(r->target.text, "/dev/null|/dev/stdin|/dev/stdout|/dev/stderr|/dev/tty");
+				str_is_one_of(r->target.text, "/dev/null|/dev/stdin|/dev/stdout|/dev/stderr");
 		if (r->writes_file && !harmless)
 			add_word(o, a, OPERAND_REDIRECT, &r->target, r->target.text, cwds);
 		if ((r->op == SHELL_READ || r->op == SHELL_READ_WRITE) && !harmless)

@@ -86,24 +86,28 @@ char *rule_tool_name(struct arena *a, struct str tool)
 	return name;
 }
 
-/* "mcp__server" and "mcp__server__*" are the same. *ret_one_server: all tools that it names are of one server. */
-static void find_tool(struct draft *d, struct rule *r, bool *ret_one_server)
+/* Tools of servers as they are written for the model: mcp__my.server__x is mcp__my_server__x. "mcp__server" and "mcp__server__*" are the
+ * same. */
+static char *tool_pattern(struct arena *a, struct str tool)
 {
-	char *name = rule_tool_name(d->arena, d->name);
-	/* As the names of servers and tools are written for the model: mcp__my.server__x is mcp__my_server__x. */
-	for (char *p = name; !strncmp(name, "mcp__", 5) && *p; p++)
-		*p = char_in(*p, ".:@/") ? '_' : *p;
+	char *name = rule_tool_name(a, tool), *to = name;
 	const char *server = strncmp(name, "mcp__", 5) == 0 ? name + 5 : "";
 
-	if (*server && *server != '*' && !strstr(server, "__")) {
-		name = arena_printf(d->arena, "%s__*", name);
-		server = name + 5;
-	}
-	const char *end = strstr(server, "__");
-	*ret_one_server = end && end > server && !memchr(server, '*', (size_t)(end - server));
-	r->tool = name;
-	r->several = strchr(name, '*') != NULL;
-	r->subject = r->several ? NULL : tool_facts_find(tool_current_name(d->name));
+	for (const char *p = name; *server && *p; p++)
+		if (((unsigned char)*p & 0xc0) != 0x80) /* a character of several bytes is one '_' */
+			*to++ = char_is_alnum(*p) || char_in(*p, "-*") ? *p : '_';
+	if (*server)
+		*to = '\0';
+	return *server && *server != '*' && !strstr(server, "__") ? arena_printf(a, "%s__*", name) : name;
+}
+
+bool rule_names_tool(struct str rule, const char *tool)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (!str_has(rule, STR("*")) && !str_has(rule, STR("__"))) /* as most of them are */
+		return str_is_nocase(tool_current_name(rule), tool);
+	return wildcard_match(str_from(tool_pattern(&a, rule)), str_from(rule_tool_name(&a, str_from(tool))));
 }
 
 /* "parameter:value". False: the specifier is something else. */
@@ -211,7 +215,6 @@ int rule_parse(struct arena *a, enum rule_list list, struct str text, const stru
 	struct rule r = { .list = list, .kind = RULE_BARE, .origin = origin };
 	bool allows = list == RULE_ALLOW;
 	struct err why = { 0 };
-	bool one_server;
 
 	r.text = arena_str(a, str_trim(text)).p;
 	if (!err)
@@ -220,7 +223,11 @@ int rule_parse(struct arena *a, enum rule_list list, struct str text, const stru
 		return err_set(err, ERR_PARSE, "a rule has a NUL in it");
 	if (draft_split(&d, str_from(r.text), err) < 0)
 		return rule_reject(&d, &r, err);
-	find_tool(&d, &r, &one_server);
+	r.tool = tool_pattern(d.arena, d.name);
+	r.several = strchr(r.tool, '*') != NULL;
+	r.subject = r.several ? NULL : tool_facts_find(tool_current_name(d.name));
+	const char *server = strncmp(r.tool, "mcp__", 5) == 0 ? r.tool + 5 : "", *end = strstr(server, "__");
+	bool one_server = end && end > server && !memchr(server, '*', (size_t)(end - server));
 	if (!r.several && !strchr(r.tool, '_') && !tool_facts_find(str_from(r.tool)))
 		draft_warn(&d, &r, "names no tool that is known");
 	if (allows && r.several && !one_server)

@@ -84,6 +84,8 @@ bool rule_matches_input(const struct rule *r, const struct json *input);
 bool agent_rule_match(struct str names, struct str type);
 /* The name of a tool as rules have it: today's, in lower case */
 char *rule_tool_name(struct arena *a, struct str tool);
+/* Whether a rule without a specifier is about the tool: names differ in case, those of servers as they are written; * is any text. */
+bool rule_names_tool(struct str rule, const char *tool);
 /* Cuts the next rule off a list with commas between; those in parentheses separate nothing. As str_cut() ends a loop. */
 struct str rule_cut(struct str *rest);
 /* The list's name in a settings file: "deny", "ask", "allow"; "tools" for a limit. */

@@ -2,7 +2,10 @@
  * rule_set.c - rules, indexed by what they look at, so that a thousand of them cost hardly more than ten. */
 #include "guard/permission/rule_set.h"
 #include <strings.h>
+#include <unistd.h>
+#include "guard/permission/resolved_path.h"
 #include "lib/json/json.h"
+#include "lib/io/file.h"
 #include "lib/match/glob.h"
 
 static void free_rows(struct map *m)
@@ -212,6 +215,70 @@ const struct rule *rule_set_path(const struct rule_set *s, enum rule_list list, 
 			return fixed->list[i];
 	}
 	return NULL;
+}
+
+/* The last directory, with where it leads: neighbours are often together. */
+struct aliasing {
+	struct path_aliases *found;
+	struct arena *arena;
+	const char *dir, *real_dir;
+};
+
+static void add_alias(struct aliasing *at, const char *base, struct str below)
+{
+	const char *named = below.n ? path_join(at->arena, base, arena_str(at->arena, below).p) : base;
+	const char *slash = strrchr(named, '/');
+	size_t n = (size_t)(slash - named);
+	char link[1];
+
+	if (!slash[1])
+		return; /* the root */
+	if (!at->dir || strncmp(at->dir, named, n) != 0 || at->dir[n]) {
+		at->dir = arena_dup(at->arena, named, n);
+		at->real_dir = n ? resolved_path_find(at->arena, "/", str_from(at->dir)).target : "";
+	}
+	if (!at->real_dir)
+		return;
+	const char *real = path_join(at->arena, at->real_dir[0] ? at->real_dir : "/", slash + 1);
+	if (readlink(real, link, sizeof link) >= 0)
+		real = resolved_path_find(at->arena, "/", str_from(named)).target;
+	if (real && strcmp(real, named) != 0)
+		*arena_push(at->arena, at->found->list, at->found->count) = (struct path_alias){ named, real };
+}
+
+static void add_aliases(struct aliasing *at, const struct rule_row *row, const struct path_anchors *anchors)
+{
+	for (size_t i = 0; row && i < row->count; i++) {
+		const struct path_rule *r = &row->list[i]->path;
+		struct str below = r->shape == PATH_ALL ? STR("") : r->shape == PATH_GLOB ? r->start : r->text;
+		if (r->base)
+			add_alias(at, r->base, below);
+		for (size_t k = 0; !r->base && k < anchors->count; k++)
+			add_alias(at, anchors->list[k], below);
+	}
+}
+
+void path_aliases_add(struct path_aliases *aliases, struct arena *a, const struct rule_set *s, enum rule_list list,
+		      const struct path_anchors *anchors)
+{
+	struct aliasing at = { .found = aliases, .arena = a };
+	const struct rule_index *x = &s->lists[list];
+
+	for (size_t i = 0; i < COUNT_OF(x->paths); i++) {
+		add_aliases(&at, &x->paths[i], anchors);
+		add_aliases(&at, &x->fixed[i], anchors);
+	}
+	for (struct map_entry *e = map_next(&x->names, NULL); e; e = map_next(&x->names, e))
+		add_aliases(&at, e->value, anchors);
+}
+
+const char *path_alias_name(const struct path_alias *alias, struct arena *a, const char *path)
+{
+	struct str rest;
+
+	if (!path_relative(path, alias->real, &rest))
+		return NULL;
+	return rest.n ? arena_printf(a, "%s/" STR_FMT, alias->named, STR_ARG(rest)) : alias->named;
 }
 
 static const struct rule *command_in(const struct rule_row *row, const struct command_text *command)

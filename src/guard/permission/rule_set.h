@@ -56,4 +56,17 @@ const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, 
 				 const char *server, const struct json *input);
 const struct rule *rule_set_path(const struct rule_set *s, enum rule_list list, bool edits, const char *path,
 				 const struct path_anchors *anchors);
+/* What a rule names may lead elsewhere by links: it means that place, too. */
+struct path_alias {
+	const char *named, *real; /* absolute; real has no link in it */
+};
+struct path_aliases {
+	struct path_alias *list;
+	size_t count;
+};
+/* Of the path rules of a list, as far as they have no wildcard, from where they may start. Texts are in the arena. */
+void path_aliases_add(struct path_aliases *aliases, struct arena *a, const struct rule_set *s, enum rule_list list,
+		      const struct path_anchors *anchors);
+/* What the rule calls this path, in the arena; NULL: it is not there. path has no link in it. */
+const char *path_alias_name(const struct path_alias *alias, struct arena *a, const char *path);
 const struct rule *rule_set_command(const struct rule_set *s, enum rule_list list, const struct command_text *command);

@@ -82,9 +82,11 @@ static int cage_hold(struct child_options *o, void **ret_held, struct err *err)
 	bool converts = o->of == CHILD_OF_CONVERTER;
 	if (!converts && wanted < least)
 		return 0;
-	if (sandbox_strength(s, &why) != SANDBOX_FULL)
-		return converts ? 0
-				: err_set(err, ERR_LIMIT, "%s wants it in a sandbox, and there is none: %s", key, why);
+	bool whole = sandbox_strength(s, &why) == SANDBOX_FULL;
+	if (!whole && !converts)
+		return err_set(err, ERR_LIMIT, "%s wants it in a sandbox, and there is none: %s", key, why);
+	if (!whole && sandbox_unenforced(s, PERMISSION_DEFAULT) == PERMISSION_ALL_UNENFORCED)
+		return 0;
 	const char *const *envp = o->envp ? o->envp : (const char *const *)environ;
 	char here[PATH_MAX] = "/";
 	if (!o->cwd)

@@ -249,8 +249,9 @@ struct names *names_new(struct loop *loop, const struct cell *cell)
 
 	n->loop = loop;
 	for (int i = 0; cell && i < NAMES_SOCKETS; i++) {
-		int udp = dup(cell_dns_fd(cell, SOCK_DGRAM, i == NAMES_SIX)); /* libuv closes what it is given */
-		int tcp = dup(cell_dns_fd(cell, SOCK_STREAM, i == NAMES_SIX));
+		int udp =
+			dup(cell_fd(cell, CELL_SOCKET_DNS, i == NAMES_SIX ? 2 : 0)); /* libuv closes what it is given */
+		int tcp = dup(cell_fd(cell, CELL_SOCKET_DNS, i == NAMES_SIX ? 3 : 1));
 		uv_udp_init(loop_uv(loop), &n->udp[i]);
 		uv_tcp_init(loop_uv(loop), &n->tcp[i]);
 		n->udp[i].data = n->tcp[i].data = n;

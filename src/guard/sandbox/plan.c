@@ -9,22 +9,6 @@
 #include "guard/permission/resolved_path.h"
 #include "guard/sandbox/sandbox_int.h"
 
-static bool is_dir(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static size_t depth_of(const char *path)
-{
-	size_t n = 0;
-
-	for (; *path; path++)
-		n += *path == '/';
-	return n;
-}
-
 /* What hides stands behind what opens the same path. */
 static int order_mounts(const void *a, const void *b)
 {
@@ -35,8 +19,8 @@ static int order_mounts(const void *a, const void *b)
 				    [CONFINE_HIDDEN] = 4 };
 	const struct confine_mount *x = a;
 	const struct confine_mount *y = b;
-	size_t dx = depth_of(x->path);
-	size_t dy = depth_of(y->path);
+	size_t dx = path_depth(x->path);
+	size_t dy = path_depth(y->path);
 
 	return dx != dy ? (dx > dy) - (dx < dy) : rank[x->kind] - rank[y->kind];
 }
@@ -64,25 +48,30 @@ static void plan_mounts(struct sandbox_held *held)
 				path = resolved_path_find(&held->arena, "/", str_from(path)).target;
 			if (path && file_exists(path))
 				held->mounts[held->confine.count++] =
-					(struct confine_mount){ lists[i].kind, is_dir(path), path };
+					(struct confine_mount){ lists[i].kind, file_is_dir(path), path };
 		}
 	}
 	qsort(held->mounts, held->confine.count, sizeof *held->mounts, order_mounts);
 	held->confine.list = held->mounts;
+	held->confine.trees = arena_alloc(&held->arena, (p->back.count + 1) * sizeof *held->confine.trees);
 }
 
-/* Texts, and which file each is: a path may be made again. Programs stay where they are. */
-static void add_to_key(struct buf *key, const struct paths *paths, size_t from)
+/* In builds for tests a wall can be left out, which `cadre sandbox test` must find. */
+static bool lacks_wall(const char *name)
 {
-	struct stat st;
+#ifdef CADRE_CRASH_POINTS
+	const char *without = getenv("CADRE_TEST_WITHOUT_WALL");
+	return without && !strcmp(without, name);
+#else
+	return false;
+#endif
+}
 
-	for (size_t i = from; i < paths->count; i++) {
-		buf_addstr(key, paths->list[i]);
-		if (stat(paths->list[i], &st) == 0)
-			buf_addf(key, "\n%llx:%llx", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
-		buf_addch(key, '\n');
-	}
-	buf_addch(key, '\n');
+/* Its text with its length, because a name may have any byte; and which file it is: a path may be made again. */
+static void add_to_key(struct buf *key, const char *path, const struct file_id *id)
+{
+	buf_addf(key, "%zu %s %llx:%llx\n", strlen(path), path, (unsigned long long)id->dev,
+		 (unsigned long long)id->ino);
 }
 
 /* Takes the key. The oldest one makes room. */
@@ -121,15 +110,20 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 	struct arena *a = &held->arena;
 	AUTO_BUF struct buf key = { 0 };
 
-	for (size_t i = 0; i < COUNT_OF(devices); i++)
-		if (file_exists(devices[i]))
-			paths_add(&files, a, devices[i]);
-	size_t device_count = files.count;
-	for (size_t i = 0; i < p->writes.count; i++)
-		if (file_exists(p->writes.list[i]))
-			paths_add(is_dir(p->writes.list[i]) ? &dirs : &files, a, p->writes.list[i]);
+	buf_addf(&key, "%d%d\n", p->hold, held->reduced);
+	for (size_t i = 0; i < p->writes.count; i++) {
+		struct stat st;
+		if (stat(p->writes.list[i], &st) < 0)
+			continue;
+		paths_add(S_ISDIR(st.st_mode) ? &dirs : &files, a, p->writes.list[i]);
+		add_to_key(&key, p->writes.list[i], &(struct file_id){ st.st_dev, st.st_ino });
+	}
 	if (p->limits_reads)
 		reads = p->reads;
+	buf_addstr(&key, "reads\n");
+	for (size_t i = p->program_count; i < reads.count; i++) /* programs stay where they are */
+		add_to_key(&key, reads.list[i], &p->read_ids[i]);
+	/* These are the same for all such commands under one policy. */
 	if (held->confine.cell && p->limits_reads)
 		paths_add(&reads, a, cell_dir(held->confine.cell, CELL_IN_PROC));
 	if (held->confine.cell && p->hold == HOLD_INSIDE)
@@ -140,10 +134,7 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 		paths_add(&files, a, cell_dir(held->confine.cell, CELL_IN_PROC)); /* rights of files, below it */
 	for (const char *const *d = held->confine.cell && s->policy ? s->policy->devices : NULL; d && *d; d++)
 		paths_add(&files, a, *d);
-	buf_addf(&key, "%d%d\n", p->hold, held->reduced);
-	add_to_key(&key, &dirs, 0);
-	add_to_key(&key, &files, device_count);
-	add_to_key(&key, &reads, p->program_count);
+	buf_addf(&key, "%d\n", held->confine.cell != NULL);
 	int fd = -1;
 	for (size_t i = 0; i < s->ruleset_count && fd < 0; i++)
 		if (str_eq(buf_str(&s->rulesets[i].key), buf_str(&key)))
@@ -151,11 +142,16 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 	if (fd < 0 && p->limits_reads && profile_identify(&s->programs, s->program_ids))
 		return PLAN_MOVED;
 	if (fd < 0) {
+		for (size_t i = 0; i < COUNT_OF(devices); i++)
+			if (file_exists(devices[i]))
+				paths_add(&files, a, devices[i]);
 		fd = landlock_new(&(struct landlock_rules){ .dirs = dirs.list,
 							    .files = files.list,
 							    .reads = p->limits_reads ? reads.list : NULL,
+							    .linked_reads = p->linked_reads,
 							    .resolved = true,
-							    .alone = p->hold == HOLD_READS || held->reduced },
+							    .alone = (p->hold == HOLD_READS || held->reduced) &&
+								     !lacks_wall("scopes") },
 				  err);
 		if (fd < 0)
 			return fd;
@@ -199,17 +195,6 @@ static int plan_placeholders(struct sandbox *s, struct sandbox_held *held, bool 
 	return 0;
 }
 
-/* In builds for tests a wall can be left out, which `cadre sandbox test` must find. */
-static bool lacks_wall(const char *name)
-{
-#ifdef CADRE_CRASH_POINTS
-	const char *without = getenv("CADRE_TEST_WITHOUT_WALL");
-	return without && !strcmp(without, name);
-#else
-	return false;
-#endif
-}
-
 int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 {
 	static const enum sandbox_filter filters[] = { [HOLD_READS] = FILTER_READS,
@@ -219,13 +204,16 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 	struct profile *p = &held->profile;
 	struct cell *cell = NULL;
 	bool whole = p->hold != HOLD_WORKTREE;
+	bool keeps_signals = s->keeps_signals && !lacks_wall("scopes");
 	int rc = 0;
 
 	if (lacks_wall("protected"))
 		p->protects.count = p->pins.count = 0;
 	if (lacks_wall("hidden"))
 		p->hides.count = p->emptied.count = 0;
-	if (!held->reduced && (p->hold != HOLD_READS || p->hides.count || p->emptied.count)) {
+	bool needs_cell = p->hold != HOLD_READS || p->hides.count || p->emptied.count ||
+			  (!keeps_signals && sandbox_strength(s, NULL) == SANDBOX_FULL);
+	if (!held->reduced && needs_cell) {
 		rc = sandbox_cell(s, whole ? CELL_WHOLE : CELL_VIEW, &cell, err);
 		if (rc == 0)
 			plan_mounts(held);
@@ -243,8 +231,11 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 		geteuid() == 0 && p->hold != HOLD_READS && p->hold != HOLD_CONVERTS && !held->reduced;
 	if (rc == 0 && p->hold != HOLD_WORKTREE) {
 		bool supervised = p->hold == HOLD_INSIDE && s->connects && !held->reduced;
+		bool silent = (p->hold == HOLD_READS || p->hold == HOLD_CONVERTS) && !cell && !keeps_signals;
 		held->confine.filter =
-			sandbox_filter(s, held->reduced                                    ? FILTER_REDUCED
+			sandbox_filter(s, silent                                           ? FILTER_READS_SILENT
+					  : held->reduced && p->hold == HOLD_CONVERTS      ? FILTER_READS
+					  : held->reduced                                  ? FILTER_REDUCED
 					  : !supervised                                    ? filters[p->hold]
 					  : s->policy && s->policy->nested_user_namespaces ? FILTER_NESTED
 											   : FILTER_SUPERVISED);

@@ -154,7 +154,7 @@ bool host_split(struct str text, struct str *ret_name, uint64_t *port)
 	return str_to_u64((struct str){ text.p + end + 1, text.n - end - 1 }, port) && *port && *port <= 65535;
 }
 
-/* This machine and its link: whoever allows it must name the port. */
+/* This machine and its link: an entry for them must name the port. */
 static bool host_is_here(struct str host)
 {
 	return address_kind_of_host(host) & (ADDRESS_LOOPBACK | ADDRESS_LINK);

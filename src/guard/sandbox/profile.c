@@ -11,6 +11,8 @@
 #include "guard/permission/permission.h"
 #include "guard/permission/resolved_path.h"
 #include "guard/sandbox/sandbox_int.h"
+#include "guard/shell/shell_command.h"
+#include "guard/shell/shell_options.h"
 
 static const char *real_path(struct arena *a, const char *path)
 {
@@ -61,8 +63,8 @@ static void lineage_of(struct lineage *l, struct arena *a, const char *target)
 	l->count = 0;
 }
 
-/* ids: of the first id_count paths, if that is known. */
-static bool paths_hold_known(const struct paths *p, const char *path, const struct file_id *ids, size_t id_count)
+/* ids: of these paths; NULL: they are not known. */
+static bool paths_hold_known(const struct paths *p, const char *path, const struct file_id *ids)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct resolved_path file = resolved_path_find(&a, "/", str_from(path));
@@ -75,7 +77,7 @@ static bool paths_hold_known(const struct paths *p, const char *path, const stru
 			return true;
 	lineage_of(&above, &a, file.target);
 	for (size_t i = 0; i < p->count; i++) {
-		struct file_id id = ids && i < id_count ? ids[i] : file_id_of(p->list[i]);
+		struct file_id id = ids ? ids[i] : file_id_of(p->list[i]);
 		bool possible = !above.count;
 		for (size_t k = 0; k < above.count && !possible; k++)
 			possible = above.list[k].ino == id.ino && above.list[k].dev == id.dev;
@@ -87,7 +89,7 @@ static bool paths_hold_known(const struct paths *p, const char *path, const stru
 
 bool paths_hold(const struct paths *p, const char *path)
 {
-	return paths_hold_known(p, path, NULL, 0);
+	return paths_hold_known(p, path, NULL);
 }
 
 /* Programs, their libraries and what those look up for everybody. Not here: /etc as a whole (shadow, keys), /var, /run, homes. */
@@ -141,7 +143,6 @@ static const char *const system_places[] = {
 	"/etc/mime.types",
 	"/etc/terminfo",
 	"/etc/inputrc",
-	"/etc/fstab",
 	"/etc/mtab",
 	"/etc/filesystems",
 	"/etc/python3",
@@ -153,11 +154,26 @@ static const char *const system_places[] = {
 	"/etc/DIR_COLORS",
 	"/etc/manpath.config",
 	"/etc/npmrc",
+	"/etc/wgetrc",
+	"/etc/xml",
 };
 
-/* Of the home: what says how a program that reads behaves. None of these holds a secret by custom. */
-static const char *const home_files[] = { ".gitconfig", ".config/git", ".jq",     ".inputrc",      ".dir_colors",
-					  ".dircolors", ".gitignore",  ".locale", ".gitattributes" };
+/* Of the home: what says how a program that reads behaves. None of these holds a secret by custom; .config/git/credentials does. */
+static const char *const home_files[] = { ".gitconfig",
+					  ".config/git/config",
+					  ".config/git/ignore",
+					  ".config/git/attributes",
+					  ".jq",
+					  ".inputrc",
+					  ".dir_colors",
+					  ".dircolors",
+					  ".gitignore",
+					  ".locale",
+					  ".gitattributes",
+					  ".rustup",
+					  ".cargo/config.toml",
+					  ".cargo/registry",
+					  ".cargo/git" };
 
 /* Places where version managers keep programs; a directory of PATH in one of them brings all of it. */
 static const char *const managers[] = { ".nvm",
@@ -182,8 +198,7 @@ static const char *const managers[] = { ".nvm",
 
 static void add_program_dir(struct paths *to, struct arena *a, const char *dir, const char *home)
 {
-	static const char *const beside[] = { "lib", "lib64", "libexec", "share" };
-	static const char *const of_cargo[] = { ".rustup", ".cargo/config.toml", ".cargo/registry", ".cargo/git" };
+	static const char *const beside[] = { "lib", "lib64", "libexec", "share", "pyvenv.cfg" };
 	const char *slash = strrchr(dir, '/');
 	const char *up = slash > dir ? arena_dup(a, dir, (size_t)(slash - dir)) : "/";
 	bool plain = home && (!strcmp(up, home) || !strcmp(up, arena_printf(a, "%s/.local", home)));
@@ -193,10 +208,6 @@ static void add_program_dir(struct paths *to, struct arena *a, const char *dir, 
 		const char *manager = arena_printf(a, "%s/%s", home, managers[i]);
 		if (path_is_inside(dir, manager))
 			paths_add(to, a, manager);
-		/* What its programs are links to, and what they look up: of these only the credentials are secret. */
-		for (size_t k = 0;
-		     k < COUNT_OF(of_cargo) && !strcmp(managers[i], ".cargo/bin") && !strcmp(dir, manager); k++)
-			paths_add(to, a, path_join(a, home, of_cargo[k]));
 	}
 	if (!strcmp(slash, "/bin") || !strcmp(slash, "/sbin"))
 		for (size_t i = 0; i < (plain ? 1 : COUNT_OF(beside)); i++)
@@ -225,23 +236,49 @@ void profile_programs(struct paths *ret, struct arena *a, const char *path, cons
 		paths_add(ret, a, arena_strdup(a, shell));
 }
 
+/* Git runs, and beside it only programs whose files were judged one by one. Another one, which only the kernel holds to reading, would
+ * read the rest of the checkout as well. */
+static bool asks_git_alone(struct arena *a, const char *command)
+{
+	struct shell_script script;
+	bool asks = false, alone = true;
+
+	if (!strstr(command, "git"))
+		return false;
+	shell_parse(a, str_from(command), &script);
+	for (size_t i = 0; i < script.count; i++) {
+		const struct shell_command *c = &script.commands[i];
+		struct shell_command stripped = shell_strip_for_allow(c);
+		bool git = shell_runs(&stripped, "git");
+		asks = asks || git;
+		alone = alone && (git || shell_is_read_only(c));
+		for (size_t k = 0; k < c->word_count && !git; k++)
+			alone = alone && c->words[k].literal && !str_is(c->words[k].text, "xargs");
+	}
+	return asks && alone && script.understood;
+}
+
 /* Where git keeps what belongs to this directory, which may lie above it or in another checkout; and the rest of the checkout
- * if git is asked about it. A home that is a repository opens no more than its .git. */
+ * if git is asked about it. A home that is a repository opens no more than its .git. What lies elsewhere counts if it names the
+ * checkout itself, or if the user trusts the folder. */
 static void add_git(struct profile *p, struct arena *a, const struct profile_facts *f, const char *dir)
 {
 	const char *root = git_root(a, dir);
 	const char *main_root = root ? git_main_checkout(a, root) : NULL;
+	const struct permission *of_main = permission_main(f->env->permission);
 	AUTO_BUF struct buf alternates = { 0 };
-
-	if (!root)
+	bool trusted = of_main && of_main->trusted;
+	const char *own = !root ? NULL : trusted ? git_dir(a, root) : git_own_dir(a, root);
+	if (!own)
 		return;
 	const char *common = path_join(a, main_root ? main_root : root, ".git");
-	paths_add(&p->reads, a, git_dir(a, root));
+	paths_add(&p->reads, a, own);
 	paths_add(&p->reads, a, path_join(a, root, ".git"));
 	paths_add(&p->reads, a, common);
-	if (strstr(f->command, "git") && root[1] && !(f->home && path_is_inside(f->home, root)))
+	if (root[1] && !(f->home && path_is_inside(f->home, root)) && asks_git_alone(a, f->command))
 		paths_add(&p->reads, a, root);
-	if (file_read(arena_printf(a, "%s/objects/info/alternates", common), 64 * 1024, &alternates, NULL) < 0)
+	if (!trusted ||
+	    file_read(arena_printf(a, "%s/objects/info/alternates", common), 64 * 1024, &alternates, NULL) < 0)
 		return;
 	struct str rest = buf_str(&alternates);
 	while (rest.p) {
@@ -277,9 +314,44 @@ static void add_working_dirs(struct paths *to, struct arena *a, const struct pro
 	}
 }
 
-/* What rules let the agent read without a question. A rule about all reading opens all. */
+/* Files that the command names. */
+static void find_operands(struct operands *ret, struct arena *a, const struct profile_facts *f)
+{
+	const char *const cwds[] = { f->cwd, NULL };
+	struct shell_script script;
+
+	shell_parse(a, str_from(f->command), &script);
+	for (size_t i = 0; i < script.count; i++) {
+		operands_add(ret, a, &script.commands[i], cwds);
+		operands_add_globs(ret, a, &script.commands[i], cwds);
+	}
+	for (size_t i = 0, count = ret->count; i < count; i++)
+		if (ret->list[i].globs)
+			(void)operands_expand(ret, a, &ret->list[i]);
+}
+
+/* A place that settings or a rule name. No link was in it when they were read: who could write there may have put one. */
+static void add_named(struct paths *to, struct arena *a, const char *path)
+{
+	if (!strcmp(real_path(a, path), path))
+		paths_add(to, a, path);
+}
+
+/* Of a rule about a path without wildcards */
+static const char *rule_place(struct arena *a, const struct rule *r)
+{
+	struct str below = r->path.shape == PATH_ALL ? STR("") : r->path.text;
+
+	return path_absolute(a, "/", str_from(arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(below))));
+}
+
+/* What rules let the agent read without a question. A rule about all reading opens all; one with wildcards opens what it matches of the
+ * files that the command names: the directory where its matches are may hold others. */
 static void add_allowed(struct profile *p, struct arena *a, const struct profile_facts *f)
 {
+	struct operands named = { 0 };
+	bool looked = false;
+
 	for (struct rule_walk w = { .owner = f->env->permission, .list = RULE_ALLOW }; rule_walk_next(&w);) {
 		for (size_t i = 0; !w.in_grant && i < w.set->all.count; i++) {
 			const struct rule *r = w.set->all.list[i];
@@ -291,13 +363,30 @@ static void add_allowed(struct profile *p, struct arena *a, const struct profile
 				p->limits_reads = false;
 			if (r->kind != RULE_PATH || !r->path.base)
 				continue;
-			struct str rest = globs ? r->path.start : r->path.text;
-			while (globs && rest.n && rest.p[rest.n - 1] != '/')
-				rest.n--;
-			if (rest.n || r->path.shape == PATH_ALL)
-				paths_add(&p->reads, a, arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(rest)));
+			if (globs && !looked)
+				find_operands(&named, a, f);
+			looked = looked || globs;
+			for (size_t k = 0; globs && k < named.count; k++) {
+				const struct resolved_path *file = &named.list[k].file;
+				bool means = file->target && path_rule_match(&r->path, file->path, NULL) &&
+					     path_rule_match(&r->path, file->target, NULL);
+				if (means && file_is_dir(file->target)) /* what is opened is all below it */
+					means = path_rule_match(&r->path, path_join(a, file->target, "x"), NULL);
+				if (means)
+					paths_add(&p->reads, a, file->target);
+			}
+			if (!globs && (r->path.text.n || r->path.shape == PATH_ALL))
+				add_named(&p->reads, a, rule_place(a, r));
 		}
 	}
+}
+
+static bool is_below_any(const struct paths *p, const char *path, bool or_one)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (path_is_inside(path, p->list[i]) && (or_one || strcmp(path, p->list[i]) != 0))
+			return true;
+	return false;
 }
 
 static void profile_limit_reads(struct profile *p, struct arena *a, const struct profile_facts *f)
@@ -307,23 +396,30 @@ static void profile_limit_reads(struct profile *p, struct arena *a, const struct
 
 	p->limits_reads = true;
 	p->program_count = f->programs->count;
-	p->program_ids = f->program_ids;
 	p->reads = (struct paths){ arena_alloc(a, (f->programs->count + 64) * sizeof(char *)), f->programs->count,
 				   f->programs->count + 64 };
 	memcpy(p->reads.list, f->programs->list, (f->programs->count + 1) * sizeof(char *));
 	add_working_dirs(&dirs, a, f);
+	bool added = false;
 	for (size_t i = 0; i < dirs.count; i++) {
 		paths_add(&p->reads, a, dirs.list[i]);
 		add_git(p, a, f, dirs.list[i]);
+		added = added || !strcmp(dirs.list[i], f->cwd);
 	}
-	add_git(p, a, f, f->cwd);
+	if (!added && paths_hold(&dirs, f->cwd)) /* not by a link that leads out */
+		add_git(p, a, f, f->cwd);
 	paths_add(&p->reads, a, env->results_dir);
 	paths_add(&p->reads, a, env->tasks_dir);
 	paths_add(&p->reads, a, env->env_dir);
 	paths_add(&p->reads, a, tool_env_get(env, "CLAUDE_ENV_FILE"));
 	if (env->permission)
 		paths_add(&p->reads, a, env->permission->memory_dir);
+	p->linked_reads = p->reads.count;
 	add_allowed(p, a, f);
+	struct file_id *ids = arena_alloc(a, (p->reads.count + 1) * sizeof *ids);
+	for (size_t i = 0; i < p->reads.count; i++)
+		ids[i] = f->program_ids && i < p->program_count ? f->program_ids[i] : file_id_of(p->reads.list[i]);
+	p->read_ids = ids;
 }
 
 /* A file of the user's, not of a project, has this path under this key. */
@@ -344,15 +440,16 @@ static int add_roots(struct profile *p, struct arena *a, const struct profile_fa
 	add_working_dirs(&p->roots, a, f);
 	for (size_t i = 0; i < p->roots.count; i++) {
 		const char *root = real_path(a, p->roots.list[i]);
-		bool too_wide = f->home && strcmp(root, f->home) != 0 && path_is_inside(f->home, root);
+		bool holds_home = f->home && strcmp(root, f->home) != 0 && path_is_inside(f->home, root);
+		bool too_wide = holds_home;
 		for (size_t k = 0; k < COUNT_OF(never); k++)
 			too_wide = too_wide || !strcmp(root, never[k]);
 		if (too_wide)
 			return err_set(
 				err, ERR_LIMIT,
-				"%s is too wide to be writable in a sandbox: start in a directory below it, or name "
+				"%s is too wide to be writable in a sandbox (%s): start in a directory below it, or name "
 				"what is needed in sandbox.filesystem.allowWrite",
-				root);
+				root, holds_home ? "your home is in it" : "it is of the system");
 		p->roots.list[i] = root;
 		paths_add(&p->writes, a, root);
 	}
@@ -376,13 +473,6 @@ static void add_all_places(struct profile *p, struct arena *a)
 		closedir(root);
 }
 
-/* A place that settings or a rule name. No link was in it when they were read: who could write there may have put one. */
-static void add_named(struct profile *p, struct arena *a, const char *path)
-{
-	if (!strcmp(real_path(a, path), path))
-		paths_add(&p->writes, a, path);
-}
-
 /* What rules let the agent edit without a question, by a path or a directory with all in it. A rule about all files adds nothing. */
 static void add_edit_rules(struct profile *p, struct arena *a, const struct profile_facts *f)
 {
@@ -393,22 +483,12 @@ static void add_edit_rules(struct profile *p, struct arena *a, const struct prof
 			    r->kind != RULE_PATH || !r->path.base ||
 			    (r->path.shape != PATH_PREFIX && r->path.shape != PATH_EXACT && r->path.shape != PATH_ALL))
 				continue;
-			struct str rest = r->path.shape == PATH_ALL ? STR("") : r->path.text;
-			const char *path = path_absolute(
-				a, "/", str_from(arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(rest))));
+			const char *path = rule_place(a, r);
 			bool too_wide = !path[1] || (f->home && path_is_inside(f->home, path));
 			if (!too_wide && file_exists(path))
-				add_named(p, a, path);
+				add_named(&p->writes, a, path);
 		}
 	}
-}
-
-static bool is_below_any(const struct paths *p, const char *path, bool or_one)
-{
-	for (size_t i = 0; i < p->count; i++)
-		if (path_is_inside(path, p->list[i]) && (or_one || strcmp(path, p->list[i]) != 0))
-			return true;
-	return false;
 }
 
 /* Every directory between a writable place and what is protected, hidden or named in it: moved away, it would take the wall
@@ -417,6 +497,8 @@ static void add_pins(struct profile *p, struct arena *a)
 {
 	const struct paths *const lists[] = { &p->protects, &p->hides, &p->emptied, &p->writes };
 
+	if (p->protects.count + p->hides.count + p->emptied.count + p->writes.count < 2)
+		return; /* nothing is in another */
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
 		for (size_t k = 0; k < lists[i]->count; k++) {
 			const char *target = resolved_path_find(a, "/", str_from(lists[i]->list[k])).target;
@@ -458,7 +540,6 @@ static void add_worktree(struct profile *p, struct arena *a, const struct tool_e
 
 	for (const char *const *dir = env->write_dirs; *dir; dir++)
 		paths_add(&p->writes, a, real_path(a, *dir));
-
 	for (size_t i = 0; i < p->writes.count; i++)
 		for (size_t k = 0; k < COUNT_OF(names); k++) {
 			const char *path = path_join(a, p->writes.list[i], names[k]);
@@ -486,7 +567,7 @@ static void add_hidden(struct profile *p, struct arena *a, const struct profile_
 		if (path_is_inside(*allow, path) && file_exists(*allow)) {
 			paths_add(&p->back, a, *allow);
 			if (paths_hold(&p->writes, *allow)) /* it comes back as it was */
-				add_named(p, a, *allow);
+				add_named(&p->writes, a, *allow);
 			parts = true;
 		}
 	}
@@ -533,15 +614,16 @@ static int profile_hide(struct profile *p, struct arena *a, const struct profile
 	find_control_sockets(&found, a, false);
 	add_working_dirs(&dirs, a, f);
 	for (size_t i = 0; i < dirs.count; i++) {
-		int rc = find_denied(&found, a, f->env, dirs.list[i], policy ? policy->deny_read_patterns : NULL, err);
+		int rc = find_denied(&found, a, f->env, dirs.list[i], policy ? policy->deny_read_patterns : NULL,
+				     f->trees, err);
 		if (rc < 0)
 			return rc;
 	}
-	if (find_named_by_rules(&found, a, f->env) < 0)
-		return err_set(err, ERR_LIMIT, "rules name too many files to hide");
+	if (find_named_by_rules(&found, a, f->env, f->trees, err) < 0)
+		return -ERR_LIMIT;
 	for (size_t i = 0; i < found.count; i++)
 		if (file_exists(found.list[i]) &&
-		    (!p->limits_reads || paths_hold_known(&p->reads, found.list[i], p->program_ids, p->program_count)))
+		    (!p->limits_reads || paths_hold_known(&p->reads, found.list[i], p->read_ids)))
 			add_hidden(p, a, f, found.list[i]);
 	return 0;
 }
@@ -550,7 +632,7 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 {
 	int rc = 0;
 
-	*p = (struct profile){ .hold = f->hold, .temp_dir = real_path(a, f->temp_dir) };
+	*p = (struct profile){ .hold = f->hold, .temp_dir = f->temp_dir };
 	paths_add(&p->writes, a, p->temp_dir);
 	paths_add(&p->writes, a, real_path(a, f->cwd_file));
 	switch (f->hold) {
@@ -570,10 +652,12 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 			return 0;
 		}
 		rc = add_roots(p, a, f, err);
+		if (rc == 0 && f->hold == HOLD_EDITS)
+			profile_limit_reads(p, a, f);
 		p->network = f->hold == HOLD_INSIDE;
 		if (rc == 0 && f->hold == HOLD_INSIDE) {
 			for (const char *const *w = f->policy->allow_write; w && *w; w++)
-				add_named(p, a, *w);
+				add_named(&p->writes, a, *w);
 			add_edit_rules(p, a, f);
 		}
 		if (rc == 0 && f->hold == HOLD_INSIDE &&
@@ -589,7 +673,7 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 				paths_add(&p->lifts, a, f->policy->entries[i].value);
 		p->git_config = f->hold == HOLD_INSIDE && f->policy->git_config && !f->lasts;
 		for (size_t i = 0; i < p->roots.count && rc == 0; i++)
-			rc = find_protected(&p->protects, a, f->env, p->roots.list[i], p, err);
+			rc = find_protected(&p->protects, a, f->env, p->roots.list[i], p, f->trees, err);
 		for (size_t i = 0; i < p->protects.count; i++) {
 			struct stat st;
 			if (lstat(p->protects.list[i], &st) == 0 && S_ISLNK(st.st_mode))

@@ -5,6 +5,8 @@
 #include "core/tool/tool.h"
 #include "guard/sandbox/policy.h"
 
+struct find_tree;
+
 enum sandbox_hold {
 	HOLD_NONE,   /* it runs free */
 	HOLD_READS,  /* it was believed to change nothing */
@@ -25,7 +27,8 @@ struct profile {
 	struct paths writes;  /* directories and files, without links in their paths */
 	struct paths reads;   /* only with limits_reads; begins with the programs */
 	size_t program_count; /* of these */
-	const struct file_id *program_ids;
+	size_t linked_reads;  /* of these: behind them is what rules name, without links in its path */
+	const struct file_id *read_ids;
 	struct paths protects; /* in writes, but not to be written: they exist */
 	struct paths lifts;    /* names that a custom protects and a setting of the user's opens */
 	struct paths links;    /* those of protects that are links */
@@ -47,10 +50,11 @@ struct profile_facts {
 	const struct sandbox_policy *policy; /* NULL: nothing is set */
 	const char *cwd;
 	const char *command;               /* text: whether git is in it */
-	const char *temp_dir;              /* it exists */
+	const char *temp_dir;              /* it exists, and has no links in its path */
 	const char *cwd_file;              /* NULL: none */
 	const struct paths *programs;      /* as profile_programs() found them */
 	const struct file_id *program_ids; /* as profile_identify() found them */
+	struct find_tree **trees;          /* what walks found before, for the next one */
 	const char *home;                  /* NULL: unknown */
 	const char *config_dir;
 	bool lasts; /* see struct sandbox_request */

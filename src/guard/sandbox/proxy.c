@@ -637,10 +637,10 @@ struct proxy *proxy_new(struct sandbox *s, const struct cell *cell)
 	p->sandbox = s;
 	p->loop = s->loop;
 	p->names = names_new(p->loop, cell);
-	proxy_listen(p, &p->listener, cell_proxy_fd(cell));
+	proxy_listen(p, &p->listener, cell_fd(cell, CELL_SOCKET_PROXY, 0));
 	for (size_t i = 0; i < CELL_PORTS_MAX; i++)
-		if (cell_port_fd(cell, i) >= 0)
-			proxy_listen(p, &p->ports[i], cell_port_fd(cell, i));
+		if (cell_fd(cell, CELL_SOCKET_PORT, i) >= 0)
+			proxy_listen(p, &p->ports[i], cell_fd(cell, CELL_SOCKET_PORT, i));
 	return p;
 }
 

@@ -55,7 +55,7 @@ void publish_return(struct publish *p, size_t spare)
 {
 	const struct sockaddr none = { .sa_family = AF_UNSPEC };
 
-	(void)connect(cell_spare_fd(p->cell, spare), &none, sizeof none);
+	(void)connect(cell_fd(p->cell, CELL_SOCKET_SPARE, spare), &none, sizeof none);
 	p->used[spare] = false;
 }
 
@@ -65,14 +65,14 @@ static void on_visitor(uv_stream_t *listener, int status)
 	const struct published *one = CONTAINER_OF(listener, struct published, listener);
 	size_t spare = 0;
 
-	while (spare < CELL_SPARES_MAX && (p->used[spare] || cell_spare_fd(p->cell, spare) < 0))
+	while (spare < CELL_SPARES_MAX && (p->used[spare] || cell_fd(p->cell, CELL_SOCKET_SPARE, spare) < 0))
 		spare++;
 	if (status < 0)
 		return;
 	if (spare < CELL_SPARES_MAX)
 		p->used[spare] = true;
-	proxy_join(p->sandbox->proxy, listener, spare < CELL_SPARES_MAX ? cell_spare_fd(p->cell, spare) : -1, spare,
-		   one->port);
+	proxy_join(p->sandbox->proxy, listener,
+		   spare < CELL_SPARES_MAX ? cell_fd(p->cell, CELL_SOCKET_SPARE, spare) : -1, spare, one->port);
 }
 
 static void publish_port(struct publish *p, unsigned port)
@@ -122,7 +122,7 @@ static void publish_look(struct publish *p, uint8_t family)
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
 		       { .sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = 1U << TCP_LISTEN } };
 	char answers[16 * 1024] __attribute__((aligned(8)));
-	int diag = cell_diag_fd(p->cell);
+	int diag = cell_fd(p->cell, CELL_SOCKET_DIAG, 0);
 	bool over = diag < 0 || send(diag, &question, sizeof question, 0) < 0;
 
 	while (!over) {

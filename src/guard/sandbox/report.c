@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include "lib/base/id.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "guard/sandbox/sandbox_int.h"
 
 /* A protected name that does not exist cannot be mounted over. So what is there by the end of a command and was not before it
@@ -51,9 +52,14 @@ static void move_away(struct sandbox_held *held, const char *path, struct buf *o
 
 	id_random(id, sizeof id - 1, "0123456789abcdef");
 	const char *to = arena_printf(&held->arena, "%s/removed-%s%s", held->temp_dir, id, strrchr(path, '/') + 1);
-	bool moved = rename(path, to) == 0;
-	if (!moved && errno == EXDEV) /* another file system: beside it, under a name that means nothing */
-		moved = rename(path, to = arena_printf(&held->arena, "%s.removed-%s", path, id)) == 0;
+	/* Where a directory above it is a link by now, it is not what appeared. */
+	AUTO_FILE_AT struct file_at at = { 0 };
+	bool found = file_at_find("/", path, 0, &at, NULL) == 0;
+	bool moved = found && renameat(at.dir, at.name, AT_FDCWD, to) == 0;
+	if (found && !moved && errno == EXDEV) { /* another file system: beside it, under a name that means nothing */
+		to = arena_printf(&held->arena, "%s.removed-%s", path, id);
+		moved = renameat(at.dir, at.name, at.dir, strrchr(to, '/') + 1) == 0;
+	}
 	if (moved)
 		buf_addf(out, "removed: %s appeared and was moved to %s: change it with Write, which asks\n", path, to);
 	else
@@ -150,9 +156,12 @@ void sandbox_report(struct sandbox_held *held, struct str output, bool failed, s
 	static const struct tool_env no_rules;
 	struct str seen = { output.p, MIN(output.n, (size_t)REPORT_SCAN) };
 	struct paths now = { 0 };
+	struct find_tree *own = NULL; /* the sandbox is gone */
 
 	for (size_t i = 0; i < held->profile.roots.count; i++)
-		(void)find_protected(&now, &held->arena, &no_rules, held->profile.roots.list[i], &held->profile, NULL);
+		(void)find_protected(&now, &held->arena, &no_rules, held->profile.roots.list[i], &held->profile,
+				     held->of ? &held->of->trees : &own, NULL);
+	find_forget(&own, 0);
 	for (size_t i = 0; i < now.count; i++)
 		if (!was_there(held, now.list[i]) && !may_appear(held, now.list[i]))
 			move_away(held, now.list[i], &text);

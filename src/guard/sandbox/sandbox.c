@@ -13,6 +13,7 @@
 #include "lib/io/file_at.h"
 #include "lib/io/spawn.h"
 #include "lib/confine/landlock.h"
+#include "guard/permission/resolved_path.h"
 #include "guard/permission/rule_pattern.h"
 #include "guard/sandbox/sandbox_int.h"
 #include "guard/shell/shell_command.h"
@@ -50,6 +51,7 @@ void sandbox_free(struct sandbox *s)
 	connects_free(s->connects);
 	trace_free(s->trace);
 	plan_forget(s);
+	find_forget(&s->trees, 0);
 	for (size_t i = 0; i < COUNT_OF(s->cells); i++)
 		cell_free(s->cells[i], reap_children, s->spawner);
 	for (size_t i = 0; i < FILTER_COUNT; i++)
@@ -72,6 +74,7 @@ void sandbox_free(struct sandbox *s)
 	free(s->programs_of);
 	free(s->config_dir);
 	free(s->temp_dir);
+	free(s->real_temp_dir);
 	free(s);
 }
 
@@ -96,6 +99,7 @@ void sandbox_use_policy(struct sandbox *s, struct sandbox_policy *policy)
 	for (struct sandbox *cage = s->cages; cage; cage = cage->next_cage)
 		buf_clear(&cage->cage_key); /* the next one that is started gets another */
 	sandbox_policy_free(s->policy);
+	plan_forget(s);
 	s->policy = policy;
 	for (size_t i = 0; i < s->wish_count; i++)
 		if (s->wishes[i].allowed)
@@ -193,7 +197,7 @@ int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell,
 	if (rc < 0)
 		return err_wrap(err, "cannot confine this command");
 	if (kind == CELL_WHOLE && !s->connects && seccomp_can_supervise())
-		s->connects = connects_new(s, cell_diag_fd(s->cells[kind]));
+		s->connects = connects_new(s, cell_fd(s->cells[kind], CELL_SOCKET_DIAG, 0));
 	if (kind == CELL_WHOLE && !s->proxy)
 		s->proxy = proxy_new(s, s->cells[kind]);
 	*ret_cell = s->cells[kind];
@@ -203,8 +207,16 @@ int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell,
 const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter which)
 {
 	static const struct seccomp_rules rules[FILTER_COUNT] = {
-		[FILTER_READS] = { .network = SECCOMP_NO_SOCKET, .keep_attributes = true, .no_tracing = true },
-		[FILTER_REDUCED] = { .network = SECCOMP_NO_SOCKET, .no_tracing = true },
+		[FILTER_READS] = { .network = SECCOMP_NO_SOCKET,
+				   .keep_attributes = true,
+				   .no_tracing = true,
+				   .alone = true },
+		[FILTER_READS_SILENT] = { .network = SECCOMP_NO_SOCKET,
+					  .keep_attributes = true,
+					  .no_tracing = true,
+					  .alone = true,
+					  .no_signals = true },
+		[FILTER_REDUCED] = { .network = SECCOMP_NO_SOCKET, .no_tracing = true, .alone = true },
 		[FILTER_EDITS] = { .network = SECCOMP_NO_SOCKET, .no_tracing = true },
 		[FILTER_INSIDE] = { .network = SECCOMP_INET_SOCKET },
 		[FILTER_SUPERVISED] = { .network = SECCOMP_INET_SOCKET, .unix_sockets = true, .supervise = true },
@@ -256,13 +268,17 @@ struct str sandbox_refusals(const struct sandbox *s)
 
 static enum sandbox_strength probe_reading(struct sandbox *s)
 {
+	if (s->looked)
+		return s->reads;
 	if (!landlock_available())
 		err_set(&s->why, ERR_LIMIT, "it has no Landlock");
 	else if (!seccomp_available())
 		err_set(&s->why, ERR_LIMIT, "it has no seccomp");
 	else
-		return SANDBOX_READING;
-	return SANDBOX_NONE;
+		s->reads = SANDBOX_READING;
+	s->keeps_signals = landlock_keeps_signals();
+	s->looked = true;
+	return s->reads;
 }
 
 enum sandbox_strength sandbox_strength(struct sandbox *s, const char **ret_why)
@@ -333,7 +349,8 @@ bool sandbox_may_reduce(struct sandbox *s)
 	       sandbox_strength(s, NULL) == SANDBOX_READING;
 }
 
-/* Each command of the text is named by an entry, and nothing in it moves, substitutes or redirects. */
+/* Each command of the text is named by an entry, and nothing in it moves, substitutes, redirects (but 2>&1) or sets a variable: one
+ * could name a program that runs in the place of the one that the entry names, or beside it. */
 static bool is_excluded(const struct sandbox_policy *p, const char *command)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -348,13 +365,17 @@ static bool is_excluded(const struct sandbox_policy *p, const char *command)
 	for (size_t i = 0; plain && i < script.count; i++) {
 		const struct shell_command *c = &script.commands[i];
 		struct command_text text = { shell_command_text(&a, c), c->source };
+		if (c->word_count && c->redirect_count) /* 2>&1 is no part of what an entry names */
+			text.exact = text.words;
 		bool named = false;
 		for (const char *const *e = p->excluded; *e && !named; e++) {
 			struct command_rule rule;
 			command_rule_compile(&rule, &a, str_from(*e));
 			named = command_rule_match(&rule, &text);
 		}
-		plain = named && !c->redirect_count && !c->hides;
+		plain = named && !c->assignment_count && !c->hides;
+		for (size_t k = 0; k < c->redirect_count; k++)
+			plain = plain && c->redirects[k].op == SHELL_DUP_OUT;
 	}
 	return plain;
 }
@@ -480,12 +501,14 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 		.home = getenv("HOME"),
 		.config_dir = s->config_dir,
 		.lasts = r->lasts,
+		.trees = &s->trees,
 	};
 
 	facts.program_ids = s->program_ids;
+	(void)probe_reading(s);
 	if (facts.hold == HOLD_WORKTREE && sandbox_strength(s, NULL) != SANDBOX_FULL)
 		facts.hold = HOLD_NONE; /* its Landlock ruleset holds it, as far as that goes */
-	if (facts.hold == HOLD_READS && probe_reading(s) == SANDBOX_NONE)
+	if (facts.hold == HOLD_READS && s->reads == SANDBOX_NONE)
 		facts.hold = HOLD_NONE; /* it takes no files, or it would have been asked about */
 	held->cwd = arena_strdup(&held->arena, r->cwd);
 	held->command = arena_strdup(&held->arena, r->command);
@@ -513,15 +536,21 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	if (facts.hold == HOLD_EDITS && sandbox_strength(s, NULL) != SANDBOX_FULL)
 		return err_set(err, ERR_LIMIT, "the kernel cannot hold this command to the working directories: %s",
 			       s->why.text);
-	held->reduced = facts.hold == HOLD_INSIDE && sandbox_strength(s, NULL) != SANDBOX_FULL;
-	if (held->reduced && !sandbox_may_reduce(s))
+	held->reduced =
+		(facts.hold == HOLD_INSIDE || facts.hold == HOLD_CONVERTS) && sandbox_strength(s, NULL) != SANDBOX_FULL;
+	if (held->reduced && facts.hold == HOLD_INSIDE && !sandbox_may_reduce(s))
 		return err_set(err, ERR_LIMIT, "the kernel has no sandbox for this command: %s", s->why.text);
 	int rc = s->temp_made || r->env->temp_dir ? 0 : file_make_dirs(s->temp_dir, 0700, err);
 	if (rc == 0 && !s->temp_made && !r->env->temp_dir) {
 		s->temp_made = true;
+		s->real_temp_dir = realpath(s->temp_dir, NULL);
 		sandbox_own_path(s, s->temp_dir);
 	}
-	facts.temp_dir = held->temp_dir = r->env->temp_dir ? r->env->temp_dir : s->temp_dir;
+	held->temp_dir = r->env->temp_dir ? r->env->temp_dir : s->temp_dir;
+	facts.temp_dir = r->env->temp_dir ? resolved_path_find(&held->arena, "/", str_from(r->env->temp_dir)).target
+					  : s->real_temp_dir;
+	if (!facts.temp_dir)
+		facts.temp_dir = held->temp_dir;
 	if (rc == 0)
 		rc = profile_make(&held->profile, &held->arena, &facts, err);
 	if (rc == 0)

@@ -13,6 +13,7 @@ struct seccomp_notif;
 
 enum sandbox_filter {
 	FILTER_READS,
+	FILTER_READS_SILENT, /* and without signals */
 	FILTER_EDITS,
 	FILTER_REDUCED,
 	FILTER_INSIDE,
@@ -44,6 +45,9 @@ struct sandbox {
 	char *config_dir, *temp_dir;
 	struct sandbox_policy *policy; /* NULL: nothing is set */
 	bool probed, temp_made;
+	char *real_temp_dir;          /* without links, once it is made */
+	bool looked, keeps_signals;   /* probe_reading() */
+	enum sandbox_strength reads;  /* READING or NONE */
 	char *empty_file, *empty_dir; /* as root: what stands in hidden places; NULL: not yet */
 	enum sandbox_strength strength;
 	char refusal[512];
@@ -60,6 +64,7 @@ struct sandbox {
 	struct proxy *proxy;       /* of the whole cell; NULL: not yet */
 	struct publish *publish;   /* NULL: not yet */
 	struct trace *trace;       /* NULL: nothing is traced */
+	struct find_tree *trees;   /* find.c */
 	struct sandbox_held *held;
 	struct buf refusals;            /* lines */
 	struct sandbox *cages;          /* of servers that want more than others; they go with us */
@@ -87,32 +92,29 @@ void sandbox_note_refusal(struct sandbox *s, const char *format, ...) __attribut
 bool held_ignores(const struct sandbox_held *held, const char *report); /* report.c: ignoreViolations */
 const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter which);
 
-/* find.c: files that exist now and that rules or customs set apart, found by walking. Links are not followed: a mount on
- * their target holds whatever name leads there. */
-enum {
-	FIND_HIDDEN_MAX = 500,
-	FIND_ENTRIES_MAX = 100000,
-	FIND_PROTECTED_DEPTH = 4,
-	FIND_PROTECTED_ENTRIES = 20000,
-	FIND_INCLUDES_DEPTH = 4
-};
+/* find.c: files that exist now and that rules or customs set apart, found by walking. Links are judged by their names and
+ * not followed: a mount on their target holds whatever name leads there. trees: what earlier walks found. */
+enum { FIND_HIDDEN_MAX = 500, FIND_ENTRIES_MAX = 500000, FIND_PROTECTED_DEPTH = 4, FIND_INCLUDES_DEPTH = 4 };
 
 /* Below dir: what deny rules of the agent's line hide, or a pattern (absolute, with wildcards) names. -ERR_LIMIT: the tree is
  * too large to be sure. */
 int find_denied(struct paths *found, struct arena *a, const struct tool_env *env, const char *dir,
-		const char *const *patterns, struct err *err);
+		const char *const *patterns, struct find_tree **trees, struct err *err);
+void find_forget(struct find_tree **trees, size_t kept); /* all but the newest */
 /* What deny rules name elsewhere, by a path of their own. */
-int find_named_by_rules(struct paths *found, struct arena *a, const struct tool_env *env);
+int find_named_by_rules(struct paths *found, struct arena *a, const struct tool_env *env, struct find_tree **trees,
+			struct err *err);
 /* Below root, some levels deep: names that make other programs run something, and what Edit rules deny. In a profile for the
- * inside, git must be able to commit: of a .git only that is taken which makes it run programs. */
+ * inside, git must be able to commit: of a .git only that is taken which makes it run programs. err is NULL after a command: a directory that it
+ * closed is not taken then. */
 int find_protected(struct paths *found, struct arena *a, const struct tool_env *env, const char *root,
-		   const struct profile *p, struct err *err);
+		   const struct profile *p, struct find_tree **trees, struct err *err);
 
 /* git_config.c: what the configuration of git was before a command, and what must not be in it afterwards. */
 void git_config_keep(struct sandbox_held *held);
 void git_config_check(struct sandbox_held *held, struct buf *out);
 
-/* connects.c: answers connect(2) of what runs inside. diag_fd: cell_diag_fd(), borrowed. NULL: it cannot be done. */
+/* connects.c: answers connect(2) of what runs inside. diag_fd: CELL_SOCKET_DIAG of its cell, borrowed. NULL: it cannot be done. */
 struct connects *connects_new(struct sandbox *s, int diag_fd);
 int connects_fd(const struct connects *c); /* for confine.listener_to; 0 for NULL */
 void connects_free(struct connects *c);

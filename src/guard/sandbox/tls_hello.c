@@ -13,7 +13,7 @@ enum {
 };
 
 /* Takes n bytes off the front; false: there are not so many. */
-static bool take(struct str *s, size_t n, struct str *ret)
+static bool hello_take(struct str *s, size_t n, struct str *ret)
 {
 	if (s->n < n)
 		return false;
@@ -28,11 +28,11 @@ static bool take_sized(struct str *s, size_t bytes, struct str *ret)
 	struct str head;
 	size_t n = 0;
 
-	if (!take(s, bytes, &head))
+	if (!hello_take(s, bytes, &head))
 		return false;
 	for (size_t i = 0; i < bytes; i++)
 		n = n << 8 | (unsigned char)head.p[i];
-	return take(s, n, ret);
+	return hello_take(s, n, ret);
 }
 
 /* The name in the list of names, which has one entry, of the kind host */
@@ -41,7 +41,7 @@ static bool take_name(struct str value, struct str *ret_name)
 	struct str list;
 	struct str kind;
 
-	return take_sized(&value, 2, &list) && !value.n && take(&list, 1, &kind) && kind.p[0] == 0 &&
+	return take_sized(&value, 2, &list) && !value.n && hello_take(&list, 1, &kind) && kind.p[0] == 0 &&
 	       take_sized(&list, 2, ret_name) && !list.n && ret_name->n;
 }
 
@@ -62,14 +62,14 @@ enum hello tls_hello_name(struct str bytes, struct buf *joined, struct str *ret_
 	do {
 		if (bytes.n && bytes.p[0] != RECORD_HANDSHAKE)
 			return HELLO_BAD;
-		if (!take(&bytes, 3, &skipped) || !take_sized(&bytes, 2, &record))
+		if (!hello_take(&bytes, 3, &skipped) || !take_sized(&bytes, 2, &record))
 			return said > HELLO_MAX ? HELLO_BAD : HELLO_PART;
 		buf_append(joined, record);
 		rest = buf_str(joined);
 		if (!record.n || rest.p[0] != CLIENT_HELLO)
 			return HELLO_BAD;
-	} while (!take(&rest, 1, &skipped) || !take_sized(&rest, 3, &hello));
-	if (rest.n || !take(&hello, 34, &skipped) || !take_sized(&hello, 1, &skipped) ||
+	} while (!hello_take(&rest, 1, &skipped) || !take_sized(&rest, 3, &hello));
+	if (rest.n || !hello_take(&hello, 34, &skipped) || !take_sized(&hello, 1, &skipped) ||
 	    !take_sized(&hello, 2, &skipped) || !take_sized(&hello, 1, &skipped))
 		return HELLO_BAD;
 	if (!hello.n)
@@ -79,7 +79,7 @@ enum hello tls_hello_name(struct str bytes, struct buf *joined, struct str *ret_
 	while (extensions.n) {
 		struct str type;
 		struct str value;
-		if (!take(&extensions, 2, &type) || !take_sized(&extensions, 2, &value))
+		if (!hello_take(&extensions, 2, &type) || !take_sized(&extensions, 2, &value))
 			return HELLO_BAD;
 		if (type.p[0] || type.p[1] != EXTENSION_NAME)
 			continue;

@@ -60,9 +60,9 @@ static size_t option_words(const struct wrapper *w, const struct shell_word *wor
 	struct str list = str_from(w->words);
 
 	if (text.n == 2 || text.p[1] != '-') {
-		if (strchr(w->with, text.p[1]))
+		if (char_in(text.p[1], w->with))
 			return text.n > 2 ? 1 : left > 1 && word[1].literal ? 2 : 0;
-		return text.n == 2 && strchr(w->alone, text.p[1]) ? 1 : 0;
+		return text.n == 2 && char_in(text.p[1], w->alone) ? 1 : 0;
 	}
 	while (list.p) {
 		struct str known = str_cut(&list, ' ');

@@ -160,18 +160,6 @@ static void read_while(struct shell_parser *p)
 	read_do(p);
 }
 
-/* {1..9} */
-static bool is_range(const struct shell_word *w)
-{
-	struct str to = w->source;
-
-	if (to.n < 2 || to.p[0] != '{' || to.p[to.n - 1] != '}')
-		return false;
-	to = (struct str){ to.p + 1, to.n - 2 };
-	struct str from = str_cut(&to, '.');
-	return to.n && to.p[0] == '.' && shell_is_decimal(from) && shell_is_decimal((struct str){ to.p + 1, to.n - 1 });
-}
-
 /* Returns whether all of them are numbers. */
 static bool read_words(struct shell_parser *p)
 {
@@ -182,7 +170,13 @@ static bool read_words(struct shell_parser *p)
 		shell_skip_blanks(p);
 		if (!shell_read_word(p, SHELL_WORD_PLAIN, &word))
 			return numbers;
-		numbers = numbers && ((word.literal && word.number) || is_range(&word));
+		struct str to = word.source;
+		bool braces = to.n >= 2 && to.p[0] == '{' && to.p[to.n - 1] == '}';
+		to = braces ? (struct str){ to.p + 1, to.n - 2 } : STR("");
+		struct str from = str_cut(&to, '.'); /* {1..9} */
+		bool is_range = to.n && to.p[0] == '.' && shell_is_decimal(from) &&
+				shell_is_decimal((struct str){ to.p + 1, to.n - 1 });
+		numbers = numbers && ((word.literal && word.number) || is_range);
 	}
 }
 

@@ -73,7 +73,7 @@ static const char *hides_code(const struct shell_command *c, struct str name)
 		bool option = word.n > 1 && word.p[0] == '-';
 		bool coded = false;
 		for (size_t m = 1; option && word.p[1] != '-' && m < word.n; m++)
-			coded = coded || strchr(coders[i].letters, word.p[m]);
+			coded = coded || char_in(word.p[m], coders[i].letters);
 		/* What follows the script of an interpreter is the script's. */
 		if (str_starts_with_one_of(word, coders[i].words) || (coded && !(has_file && coders[i].alone)) ||
 		    (!c->words[k].literal && !has_file))
@@ -193,7 +193,7 @@ static void list_wrapped(struct listing *l, const struct runner *r, const struct
 				break;
 			doubtful = false;
 			for (size_t k = 1; option && !assigns && k < word.n; k++)
-				doubtful = doubtful || !strchr(r->alone, word.p[k]);
+				doubtful = doubtful || !char_in(word.p[k], r->alone);
 		}
 		list_words(l, c, i, c->word_count, level);
 		if (i >= c->word_count || (!doubtful && !skip))

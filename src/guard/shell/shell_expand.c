@@ -288,7 +288,7 @@ void shell_read_dollar(struct shell_parser *p, enum shell_quoting quoting, struc
 		p->at += shell_is_name_start(next) ? name_length(p) : 1;
 	} else {
 		if (next == '[' || next == '\\')
-			shell_fail(p, next == '[' ? "$[ ] is old arithmetic" : "a backslash stands behind $");
+			shell_fail(p, next == '[' ? "$[ ] is old arithmetic" : "a backslash follows $");
 		buf_addch(&p->sink->scratch, '$');
 		p->at++;
 	}

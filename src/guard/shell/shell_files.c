@@ -9,7 +9,7 @@ static bool has_letter(const struct shell_command *c, const char *letters)
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str word = c->words[i].text;
 		for (size_t k = 1; word.n > 1 && word.p[0] == '-' && word.p[1] != '-' && k < word.n; k++)
-			if (strchr(letters, word.p[k]))
+			if (char_in(word.p[k], letters))
 				return true;
 	}
 	return false;
@@ -201,7 +201,7 @@ bool shell_git_shows_contents(const struct shell_command *c)
 			continue;
 		name = str_cut(&rest, '=');
 		bool number = word.n > 1 && word.p[1] >= '0' && word.p[1] <= '9';
-		bool letter = word.n == 2 && strchr("ngiEFPqSGsz", word.p[1]);
+		bool letter = word.n == 2 && char_in(word.p[1], "ngiEFPqSGsz");
 		bool counted = word.n > 2 && word.p[1] == 'n' && word.p[2] >= '0' && word.p[2] <= '9';
 		if (!number && !letter && !counted && !(str_starts(word, STR("--")) && str_is_one_of(name, plain)))
 			return true;

@@ -9,22 +9,32 @@
  *
  *     verbs      the first operand is one of these; of two words: the first two are; with $ at its end: no operand follows
  *     options    or one of these stands before the first operand, which may be a program; with HELD_ANYWHERE: or behind it
+ *     needs      one of these is among its words, too
  *     changes    none of these is among its words
  *
  * Without verbs and options any words will do. With HELD_INPUT no operands will, too: it reads its program from its standard input. */
 enum held_how { HELD_FRONT, HELD_ANYWHERE, HELD_INPUT };
 
 static const struct held_row {
-	const char *names, *verbs, *options, *changes;
+	const char *names, *verbs, *options, *changes, *needs;
 	enum held_how how;
 } held[] = {
-	{ .names = "addr2line|bat|bc|bzcat|c++filt|cal|cloc|comm|crc32|dc|diff|diffstat|factor|flake8|"
-		   "fmt|getconf|getent|getfacl|join|ldd|less|locale|lsattr|lsb_release|lscpu|nm|"
-		   "numfmt|objdump|pgrep|pidof|pkg-config|pr|printenv|pstree|readelf|sdiff|shellcheck|shuf|size|"
-		   "tokei|tput|tree|tsort|vmstat|whereis|xxd|xzcat|yes|zcat|zgrep|zipinfo|zstdcat" },
+	{ .names =
+		  "addr2line|b2sum|base32|base64|basenc|bat|bc|bzcat|bzgrep|bzless|c++filt|cal|cat|cksum|cloc|cmp|"
+		  "column|comm|cpp|crc32|cut|dc|df|diff|diffstat|egrep|expand|factor|ffprobe|fgrep|file|flake8|"
+		  "fmt|fold|getconf|getent|getfacl|grep|head|hexdump|join|jq|ldd|less|locale|ls|lsattr|lsb_release|"
+		  "lscpu|md5sum|more|nl|nm|numfmt|objdump|od|paste|pdffonts|pdfinfo|pgrep|pidof|pkg-config|pr|printenv|"
+		  "ps|pstree|readelf|readlink|realpath|rev|rg|sdiff|seq|sha1sum|sha224sum|sha256sum|sha384sum|"
+		  "sha512sum|shasum|shellcheck|shuf|size|stat|strings|sum|tac|tail|tokei|tput|tr|tree|tsort|unexpand|"
+		  "vmstat|whereis|xxd|xzcat|xzgrep|xzless|yamllint|yes|zcat|zcmp|zdiff|zgrep|zipinfo|zless|zmore|"
+		  "zstdcat" },
 	{ .names = "7z|7za|7zz", .verbs = "l|t" },
 	{ .names = "ar", .verbs = "t*", .options = "-t*", .how = HELD_ANYWHERE },
-	{ .names = "ast|calendar|dis|json.tool|platform|site|sysconfig|tabnanny|timeit|tokenize" }, /* python3 -m */
+	/* python3 -m */
+	{ .names = "ast|base64|calendar|dis|inspect|json.tool|platform|pyclbr|pycodestyle|pyflakes|site|sysconfig|"
+		   "tabnanny|this|timeit|tokenize" },
+	{ .names = "tarfile|zipfile", .options = "-l|--list|-t|--test" },
+	{ .names = "export|declare|local|readonly|typeset|unset", .changes = "GIT_*" },
 	{ .names = "awk|gawk|mawk", .changes = "inplace" },
 	{ .names = "bash|dash|sh|zsh", .options = "-n" },
 	{ .names = "black|isort|prettier",
@@ -39,14 +49,20 @@ static const struct held_row {
 	  .options = "-fsyntax-only|-E|-M|-MM|-v|-dump*|-print*|--print*|--help*|-###|-Q",
 	  .changes = "-o*|-c|-S|-MF",
 	  .how = HELD_ANYWHERE },
-	{ .names = "cargo", .verbs = "locate-project|metadata|pkgid|read-manifest|tree", .options = "-V|--list" },
+	{ .names = "cargo",
+	  .verbs = "locate-project|metadata|pkgid|read-manifest|tree|verify-project|version",
+	  .options = "-V|--list" },
+	{ .names = "cargo|deno", .verbs = "fmt", .needs = "--check" },
 	{ .names = "clang-format|yq", .changes = "-i*|--in*" },
 	{ .names = "clang-tidy", .changes = "--fix*|-fix*|--export-fixes*" },
-	{ .names = "cmake", .options = "-N|--help*", .how = HELD_ANYWHERE },
+	{ .names = "cmake", .options = "-N|--help*|--list-presets*", .how = HELD_ANYWHERE },
 	{ .names = "composer", .verbs = "about|depends|info|licenses|prohibits|show|suggests|validate|why|why-not" },
 	{ .names = "ctest", .options = "-N|--show-only*", .how = HELD_ANYWHERE },
 	{ .names = "deno", .verbs = "doc|info|lint" },
 	{ .names = "docker", .verbs = "compose config|compose version|context ls|context show" },
+	{ .names = "bun|docker|gdb|ld|pnpm|yarn", .options = "-v" },
+	{ .names = "curl|ltrace|mysql|psql|ssh|strace|tmux", .options = "-V" },
+	{ .names = "dotnet", .verbs = "format", .needs = "--verify-no-changes" },
 	{ .names = "dotnet", .options = "--info|--list-runtimes|--list-sdks" },
 	{ .names = "mount", .changes = "*" },
 	{ .names = "fd|fdfind", .changes = "-x*|-X*|--exec*" },
@@ -57,10 +73,11 @@ static const struct held_row {
 	{ .names = "helm", .verbs = "env|lint|template|version" },
 	{ .names = "iconv", .changes = "-o*|--output*" },
 	{ .names = "java", .options = "-version|-XshowSettings*" },
-	{ .names = "kubectl", .options = "--client", .how = HELD_ANYWHERE },
+	{ .names = "kubectl", .verbs = "version", .needs = "--client*" },
 	{ .names = "lua|luajit|php", .options = "-e|-v|-r|-l|-m|-i|--ini|--r*", .how = HELD_INPUT },
 	{ .names = "make|gmake",
-	  .options = "-n*|--dry-run|--just-print|--recon|-pn*|-np*|-q*|-pq*|--question",
+	  .options = "-n*|--dry-run|--just-print|--recon|-q*|--question|-Bn|-dn|-kn|-pR*|-pn*|-pq*|-prn*|-pr*|-rn|"
+		     "-rpn*|-rRpn*|-sn",
 	  .how = HELD_ANYWHERE },
 	{ .names = "meson", .verbs = "introspect" },
 	{ .names = "gradle", .options = "-v" },
@@ -72,15 +89,18 @@ static const struct held_row {
 	{ .names = "npm",
 	  .verbs = "bin|config get|config list|config ls|explain|la|list|ll|ls|pkg get|prefix|query|root|run$|why",
 	  .options = "-v" },
-	{ .names = "openssl", .verbs = "asn1parse|ciphers|dgst|list|version|x509", .changes = "-out|-sign*|-CA*|-req" },
+	{ .names = "openssl",
+	  .verbs = "asn1parse|base64|ciphers|crl|dgst|enc|list|md5|rand|sha1|sha256|sha384|sha512|verify|version|x509",
+	  .changes = "-out|-sign*|-CA|-CAcreateserial|-req|-writerand*" },
 	{ .names = "perl",
-	  .options = "-e|-E|-ne|-nE|-pe|-pE|-le|-lE|-lne|-lpe|-nle|-ple|-ane|-lane|-c|-V*|-v",
+	  .options = "-e|-E|-ne|-nE|-pe|-pE|-le|-lE|-lne|-lpe|-nle|-ple|-ane|-lane|-c|-cw|-wc|-V*|-v",
 	  .changes = "-i*|-pi*|-ni*|-lpi*",
 	  .how = HELD_INPUT },
+	{ .names = "patch", .options = "--dry-run|--check", .how = HELD_ANYWHERE },
 	{ .names = "pip|pip3",
-	  .verbs = "check|config get|config list|debug|freeze|inspect|list|show",
+	  .verbs = "check|config debug|config get|config list|debug|freeze|inspect|list|show",
 	  .options = "-V",
-	  .changes = "-o|--outdated|-u|--uptodate" },
+	  .changes = "-o|--ou*|-u|--up*" },
 	{ .names = "pipenv", .verbs = "graph", .options = "--where|--venv" },
 	{ .names = "pnpm", .verbs = "bin|config get|config list|list|ll|ls|root|why" },
 	{ .names = "poetry", .verbs = "check|env info|env list|show", .changes = "-l|--latest|-o|--outdated" },
@@ -88,24 +108,27 @@ static const struct held_row {
 	{ .names = "python|python3", .options = "-c|-Bc|-Sc|-Ic|-V", .how = HELD_INPUT },
 	{ .names = "rails", .verbs = "about|notes|routes|stats" },
 	{ .names = "rake", .options = "-D*|-P|-T*|--tasks*|--prereqs", .how = HELD_ANYWHERE },
-	{ .names = "ruby", .options = "-e|-ne|-pe|-ane|-lane|-c|-v", .changes = "-i*|-pi*", .how = HELD_INPUT },
+	{ .names = "ruby", .options = "-e|-ne|-pe|-ane|-lane|-c|-cw|-wc|-v", .changes = "-i*|-pi*", .how = HELD_INPUT },
 	{ .names = "ruff",
 	  .verbs = "check|rule|config",
 	  .options = "--check|--diff",
 	  .changes = "--fix*|--unsafe-fixes|--add-noqa|-w|--watch",
 	  .how = HELD_ANYWHERE },
-	{ .names = "rustc", .options = "-V|-vV|--print*|--explain*" },
+	{ .names = "rustc", .options = "-V|-vV|-Vv|--version|--print*|--explain*" },
+	{ .names = "rustfmt", .options = "--check", .how = HELD_ANYWHERE },
 	{ .names = "rustup", .verbs = "component list|show|target list|toolchain list|which" },
+	{ .names = "shfmt", .options = "-d|-l|--diff|--list", .changes = "-w|--write" },
 	{ .names = "sqlite3",
-	  .options = ".dump*|.ind*|.schema*|.tables*|explain *|EXPLAIN *|pragma *|PRAGMA *|select *|SELECT *|"
-		     "with *|WITH *|-version",
+	  .options =
+		  ".databases|.dump*|.fullschema*|.ind*|.schema*|.tables*|explain *|EXPLAIN *|pragma *|PRAGMA *|select *|SELECT *|"
+		  "with *|WITH *|-version",
 	  .how = HELD_ANYWHERE },
-	{ .names = "ssh|tmux", .options = "-V" },
 	{ .names = "ssh-keygen", .options = "-l*" },
 	{ .names = "tar",
-	  .verbs = "t|tf|tvf|tzf|tzvf|tjf|tJf|ztf|ztvf",
-	  .options = "-t*|-ztf|-ztvf|-xO*|-xzO*|--list|--to-stdout",
+	  .verbs = "d|df|t|tf|tvf|tzf|tzvf|tjf|tJf|ztf|ztvf",
+	  .options = "-d|-df|--diff|--compare|-t*|-ztf|-ztvf|-xO*|-xzO*|--list|--to-stdout",
 	  .how = HELD_ANYWHERE },
+	{ .names = "tee", .verbs = "/dev/null$" },
 	{ .names = "terraform|tofu", .verbs = "version", .options = "-check*|-help|-version", .how = HELD_ANYWHERE },
 	{ .names = "top", .options = "-b*" },
 	{ .names = "tsc",
@@ -141,9 +164,11 @@ static bool row_fits(const struct held_row *r, const struct shell_command *c, si
 	struct str operands[2] = { STR(""), STR("") };
 	size_t count = 0;
 	bool option = false;
+	bool needed = !r->needs;
 
 	for (size_t i = name + 1; i < c->word_count; i++) {
 		const struct shell_word *w = &c->words[i];
+		needed = needed || (w->literal && str_fits_one_of(w->text, r->needs));
 		bool listed = r->options && w->literal && str_fits_one_of(w->text, r->options);
 		option = option || (listed && (!count || r->how == HELD_ANYWHERE));
 		if (r->changes && !listed && str_fits_one_of(w->text, r->changes))
@@ -154,6 +179,8 @@ static bool row_fits(const struct held_row *r, const struct shell_command *c, si
 			operands[count] = w->text;
 		count++;
 	}
+	if (!needed)
+		return false;
 	if (!r->verbs && !r->options)
 		return true;
 	return option || (r->verbs && verb_fits(operands, count, r->verbs)) || (r->how == HELD_INPUT && !count);
@@ -175,20 +202,21 @@ static size_t behind_runner(const struct shell_command *c)
 
 /* PROGRAM --version, PROGRAM SUBCOMMAND --help: no other option, and no operand that could be a file to run. git shows its manual
  * and Java reads settings, which lie where a command that is held cannot look. */
-static bool only_tells_of_itself(const struct shell_command *c)
+static bool only_tells_of_itself(const struct shell_command *c, size_t name)
 {
-	struct str last = c->words[c->word_count - 1].text;
+	size_t count = c->word_count - name;
+	const struct shell_word *words = c->words + name;
 
-	if (shell_runs(c, "git|jar|javac|javap|mvn") || c->word_count < 2 || c->word_count > 4 ||
-	    !str_is_one_of(last, "--help|--version") || memchr(c->words[0].text.p, '/', c->words[0].text.n))
+	if (str_is_one_of(words[0].text, "git|jar|javac|javap|mvn") || count < 2 || count > 4 ||
+	    !str_is_one_of(words[count - 1].text, "--help|--version") || memchr(words[0].text.p, '/', words[0].text.n))
 		return false;
-	for (size_t i = 1; i + 1 < c->word_count; i++)
-		for (size_t k = 0; k < c->words[i].text.n; k++)
-			if (!c->words[i].literal ||
-			    !(shell_is_name_char(c->words[i].text.p[k]) || (k && char_in(c->words[i].text.p[k], "-:"))))
+	for (size_t i = 1; i + 1 < count; i++)
+		for (size_t k = 0; k < words[i].text.n; k++)
+			if (!words[i].literal ||
+			    !(shell_is_name_char(words[i].text.p[k]) || (k && char_in(words[i].text.p[k], "-:"))))
 				return false;
-	return c->word_count == 2 ||
-	       !shell_runs(c, "bash|dash|env|lua|node|perl|php|python|python3|ruby|sh|ssh|su|sudo|zsh");
+	return count == 2 ||
+	       !str_is_one_of(words[0].text, "bash|dash|env|lua|node|perl|php|python|python3|ruby|sh|ssh|su|sudo|zsh");
 }
 
 /* Forms of git that show something and that its table does not have; filters and other programs that the configuration names are held
@@ -208,23 +236,29 @@ static bool git_reads_if_held(const struct shell_command *c)
 	} needs[] = { { "apply", "--check|--numstat|--stat|--summary" },
 		      { "diff", "--no-index" },
 		      { "format-patch", "--stdout" },
+		      { "help", "-a|--all|-g|--guides" },
 		      { "interpret-trailers", "--parse|--only-trailers" },
-		      { "symbolic-ref", "--short" } };
+		      { "symbolic-ref", "--short|-q|--quiet" } };
 	struct str verb = c->word_count > 1 && c->words[1].literal ? c->words[1].text : STR("");
 
 	for (size_t i = 0; i < COUNT_OF(needs); i++) {
 		if (!str_is(verb, needs[i].verb))
 			continue;
 		bool found = false;
-		size_t operands = 0;
+		size_t operands = 0, others = 0;
 		for (size_t n = 2; n < c->word_count; n++) {
-			found = found || str_is_one_of(c->words[n].text, needs[i].option);
-			operands += !str_starts(c->words[n].text, STR("-"));
+			bool needed = str_is_one_of(c->words[n].text, needs[i].option);
+			bool option = str_starts(c->words[n].text, STR("-"));
+			found = found || needed;
+			operands += !option;
+			others += option && !needed;
 			if (str_fits_one_of(c->words[n].text,
 					    "--apply|--in-place|--output*|-o|--ext-diff|-3|--3way|--index"))
 				return false;
 		}
-		return found && !(str_is(verb, "symbolic-ref") && operands != 1); /* with two operands it writes */
+		if (str_is(verb, "symbolic-ref")) /* with two operands it writes */
+			return operands == 1 && !others;
+		return found;
 	}
 	if (str_is(verb, "config")) /* git config user.name */
 		return c->word_count == 3 && c->words[2].literal && !str_starts(c->words[2].text, STR("-"));
@@ -235,14 +269,14 @@ bool shell_reads_if_held(const struct shell_command *c)
 {
 	if (!c->word_count || !c->words[0].literal || c->assignment_count || c->hides)
 		return false;
-	if (only_tells_of_itself(c))
+	size_t name = behind_runner(c);
+	if (only_tells_of_itself(c, name))
 		return true;
 	if (str_is(c->words[0].text, "git"))
 		return git_reads_if_held(c);
-	size_t name = behind_runner(c);
 	for (size_t i = 0; i < COUNT_OF(held); i++)
-		if (str_is_one_of(c->words[name].text, held[i].names))
-			return row_fits(&held[i], c, name);
+		if (str_is_one_of(c->words[name].text, held[i].names) && row_fits(&held[i], c, name))
+			return true;
 	return false;
 }
 
@@ -286,8 +320,9 @@ size_t shell_held_forms(struct arena *a, const struct shell_command *c, struct s
 {
 	struct shell_command s = shell_strip_for_allow(c);
 	bool splits = c->assignment_count == 1 && str_is(c->assignments[0].name, "IFS") && shell_runs(c, "read");
+	bool tests = !c->assignment_count && shell_runs(c, "[|test"); /* the worst that its words can be is a command */
 
-	if (c->hides && !splits)
+	if (c->hides && !splits && !tests)
 		return 0;
 	s.hides = NULL;
 	struct shell_command unset = s;
@@ -298,15 +333,16 @@ size_t shell_held_forms(struct arena *a, const struct shell_command *c, struct s
 		bool pager =
 			str_is_one_of(v->name, "PAGER|GIT_PAGER") && v->value.literal && str_is(v->value.text, "cat");
 		if (!free && !pager && !shell_variable_is_own(v->name) && !str_is(v->name, "IFS") &&
-		    !shell_variable_is_harmless(v->name))
+		    !shell_variable_is_harmless(v->name) && (s.word_count || str_starts(v->name, STR("GIT_"))))
 			return 0;
 	}
-	s.assignment_count = s.word_count ? 0 : s.assignment_count;
+	s.assignment_count = 0;
 	if (shell_runs(&s, "xargs")) {
 		size_t index = shell_behind_xargs(&s);
 		bool bare = !index;
 		for (size_t i = 1; i < s.word_count && bare; i++)
-			bare = s.words[i].literal && str_starts(s.words[i].text, STR("-"));
+			bare = s.words[i].literal &&
+			       char_in(s.words[i].text.n ? s.words[i].text.p[0] : ' ', "-0123456789");
 		if (!index && !bare)
 			return 0;
 		s = part_of(&s, bare ? s.word_count : index, s.word_count); /* without a command it prints */

@@ -106,7 +106,7 @@ static const char *hide_printf(const struct shell_command *c, size_t name)
 	else if (quoted && begin == '\\')
 		may_become_option = w->source.n > 2 && w->source.p[2] == '\n';
 	else
-		may_become_option = strchr(quoted ? "$`-\"" : "$`-\"'\\{*?[~", begin) != NULL;
+		may_become_option = char_in(begin, quoted ? "$`-\"" : "$`-\"'\\{*?[~");
 	return may_become_option ? takes_names : NULL;
 }
 
@@ -200,7 +200,8 @@ const char *shell_hides(const struct shell_command *c)
 	while (name + 1 < c->word_count && c->words[name].literal &&
 	       str_is_one_of(c->words[name].text, "command|builtin"))
 		for (name++; name + 1 < c->word_count && is_option(&c->words[name]); name++)
-			;
+			if (str_is_one_of(c->words[name].text, "-v|-V") && str_is(c->words[0].text, "command"))
+				return NULL; /* it says what it would run */
 	if (c->word_count && !c->words[name].literal)
 		return "the name of the command is known only when it runs";
 	for (size_t i = 0; c->word_count && i < COUNT_OF(hiding); i++) {

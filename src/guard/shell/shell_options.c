@@ -276,7 +276,7 @@ static void next_letter(struct shell_parts *p, struct shell_part *ret)
 {
 	char letter = p->letters.p[0];
 	const char *letters = p->program->letters;
-	const char *at = !letters || char_in(letter, MARKS " #") ? NULL : strchr(letters, letter);
+	const char *at = !letters || char_in(letter, MARKS " #") ? NULL : char_find(letter, letters);
 	const char *marks = at && *at ? at + 1 : NULL; /* behind the letter */
 	bool has_value = marks && char_in(*marks, VALUE_MARKS);
 

@@ -132,7 +132,7 @@ static void read_pipeline(struct shell_parser *p)
 		p->at += shell_peek(p, 1) == '&' ? 2 : 1;
 		shell_skip_newlines(p);
 		if (str_is(shell_peek_word(p), "!"))
-			shell_fail(p, "! stands behind |");
+			shell_fail(p, "! follows |");
 	}
 }
 

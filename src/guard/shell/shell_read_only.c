@@ -152,11 +152,6 @@ const struct shell_program *shell_find_git(const struct shell_command *c, size_t
  *     script := command { (";" | newline) command }      command := [ address [ "," address ] ] [ "!" ] verb
  *     address := number | "$" | "/" text "/"             verb := one of =dDgGhHlnNpPqx, or s/text/text/flags */
 
-static void skip_bytes(struct str *s, size_t n)
-{
-	*s = (struct str){ s->p + n, s->n - n };
-}
-
 static bool skip_delimited(struct str *s, char delimiter)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -165,7 +160,7 @@ static bool skip_delimited(struct str *s, char delimiter)
 		} else if (s->p[i] == '\n') {
 			return false;
 		} else if (s->p[i] == delimiter) {
-			skip_bytes(s, i + 1);
+			*s = str_tail(*s, i + 1);
 			return true;
 		}
 	}
@@ -175,7 +170,7 @@ static bool skip_delimited(struct str *s, char delimiter)
 static void skip_any(struct str *s, const char *set)
 {
 	while (s->n && char_in(s->p[0], set))
-		skip_bytes(s, 1);
+		*s = str_tail(*s, 1);
 }
 
 static bool skip_address(struct str *s)
@@ -184,7 +179,7 @@ static bool skip_address(struct str *s)
 		skip_any(s, "0123456789$~+");
 		return true;
 	}
-	skip_bytes(s, 1);
+	*s = str_tail(*s, 1);
 	return skip_delimited(s, '/');
 }
 
@@ -193,7 +188,7 @@ static bool skip_command(struct str *s)
 	if (!skip_address(s))
 		return false;
 	if (str_starts(*s, STR(","))) {
-		skip_bytes(s, 1);
+		*s = str_tail(*s, 1);
 		if (!skip_address(s))
 			return false;
 	}
@@ -201,13 +196,13 @@ static bool skip_command(struct str *s)
 	if (!s->n)
 		return false;
 	char verb = s->p[0];
-	skip_bytes(s, 1);
+	*s = str_tail(*s, 1);
 	if (verb != 's')
 		return char_in(verb, "=dDgGhHlnNpPqx{");
 	char delimiter = s->n ? s->p[0] : '\\';
 	if (delimiter == '\\' || delimiter == '\n')
 		return false;
-	skip_bytes(s, 1);
+	*s = str_tail(*s, 1);
 	if (!skip_delimited(s, delimiter) || !skip_delimited(s, delimiter))
 		return false;
 	skip_any(s, "gpiI0123456789");
@@ -268,13 +263,15 @@ bool check_ps_part(const struct shell_part *part, size_t operands)
 	       (!memchr(part->text.p, 'e', part->text.n) && !memchr(part->text.p, 'E', part->text.n));
 }
 
-/* Programs listen to variables in capitals. */
+/* Programs listen to variables in capitals, and to those that are in the environment already. */
 bool shell_variable_is_own(struct str name)
 {
+	AUTO_FREE char *text = xstrndup(name.p, name.n);
+
 	for (size_t i = 0; i < name.n; i++)
 		if (name.p[i] >= 'A' && name.p[i] <= 'Z')
 			return false;
-	return !str_ends(name, STR("_proxy"));
+	return !str_ends(name, STR("_proxy")) && !str_starts(name, STR("npm_")) && (!getenv(text) || str_is(name, "_"));
 }
 
 bool check_read_part(const struct shell_part *part, size_t operands)

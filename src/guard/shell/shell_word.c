@@ -160,7 +160,7 @@ static void read_ansi_escape(struct shell_parser *p)
 	static const char from[] = "abeEfnrtv\\\"?";
 	static const char to[] = "\a\b\033\033\f\n\r\t\v\\\"?";
 	char c = shell_peek(p, 0);
-	const char *at = c ? strchr(from, c) : NULL;
+	const char *at = char_find(c, from);
 	uint32_t code;
 
 	if (at) {

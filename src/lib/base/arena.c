@@ -60,6 +60,16 @@ void *arena_grow(struct arena *a, void *list, size_t count, size_t size)
 	return bigger;
 }
 
+const char **arena_strdup_list(struct arena *a, const char *const *list, size_t more)
+{
+	size_t n = str_count(list);
+	const char **copy = arena_calloc(a, (n + more + 1) * sizeof *copy);
+
+	for (size_t i = 0; i < n; i++)
+		copy[i] = arena_strdup(a, list[i]);
+	return copy;
+}
+
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
 	va_list ap, again;

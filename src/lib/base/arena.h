@@ -37,6 +37,9 @@ static inline char *arena_strdup(struct arena *a, const char *s)
 	return s ? arena_dup(a, s, strlen(s)) : NULL;
 }
 
+/* A list of texts that ends with NULL, or NULL for an empty one; the copy has room for so many more before its end. */
+const char **arena_strdup_list(struct arena *a, const char *const *list, size_t more);
+
 /* The copy is NUL-terminated as well. */
 static inline struct str arena_str(struct arena *a, struct str s)
 {

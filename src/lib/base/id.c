@@ -94,6 +94,10 @@ bool id_parse_time(const char *text, int64_t *ret_ms)
 	if (*end == '.')
 		for (int64_t unit = 100; unit && *++end >= '0' && *end <= '9'; unit /= 10)
 			*ret_ms += unit * (*end - '0');
+	while (*end >= '0' && *end <= '9')
+		end++;
+	if ((*end == '+' || *end == '-') && strptime(end, "%z", &tm))
+		*ret_ms -= (int64_t)tm.tm_gmtoff * 1000;
 	return true;
 }
 

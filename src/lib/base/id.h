@@ -24,7 +24,8 @@ static inline bool id_is_agent(struct str s)
 uint64_t id_random_u64(void);
 
 void id_iso_time(int64_t unix_ms, char out[ISO_TIME_LEN + 1]); /* 2026-11-15T20:21:00.123Z */
-bool id_parse_time(const char *text, int64_t *ret_ms); /* reads the same, also without milliseconds; NULL is none */
+bool id_parse_time(const char *text,
+		   int64_t *ret_ms); /* the same, also without milliseconds or with an offset; NULL is none */
 struct iso_time {
 	char text[ISO_TIME_LEN + 1];
 };

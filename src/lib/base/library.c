@@ -31,7 +31,7 @@ bool program_find(const char *path, const char *name, struct buf *ret_file)
 		struct str dir = str_cut(&rest, ':');
 		buf_clear(ret_file);
 		buf_addf(ret_file, STR_FMT "/%s", STR_ARG(dir), name);
-		if (dir.n && access(ret_file->p, X_OK) == 0)
+		if (str_starts(dir, STR("/")) && access(ret_file->p, X_OK) == 0)
 			return true;
 	}
 	return false;

@@ -27,5 +27,6 @@ struct library {
  * caller must guard *functions. On failure *functions is unchanged. */
 int library_load(const struct library *library, void *functions, struct err *err);
 
-/* The same question for a program: the first in this PATH, which may be NULL. False: there is none. */
+/* The same question for a program: the first in the absolute directories of this PATH, which may be
+ * NULL. False: there is none. */
 bool program_find(const char *path, const char *name, struct buf *ret_file);

@@ -106,6 +106,13 @@ bool str_is_one_of_nocase(struct str s, const char *list)
 	return false;
 }
 
+bool env_is_on(const char *value)
+{
+	struct str s = str_trim(str_from(value ? value : ""));
+
+	return s.n && !str_is_one_of_nocase(s, "0|false|no|off");
+}
+
 bool str_starts_with_one_of(struct str s, const char *list)
 {
 	struct str rest = str_from(list);

@@ -32,10 +32,14 @@ static inline bool str_is(struct str a, const char *lit)
 {
 	return str_eq(a, str_from(lit));
 }
-/* strchr() would find the NUL at the end of the set. */
+/* Where a set has c, or NULL. strchr() would find the NUL at its end: src calls it with a constant only (tests/source.py). */
+static inline const char *char_find(char c, const char *set)
+{
+	return c ? strchr(set, c) : NULL;
+}
 static inline bool char_in(char c, const char *set)
 {
-	return c && strchr(set, c);
+	return char_find(c, set);
 }
 
 /* ASCII letters and digits, in every locale */
@@ -72,6 +76,9 @@ bool str_is_one_of(struct str s, const char *list);
 bool str_fits_one_of(struct str s, const char *list); /* a member that ends with '*' stands for all that begin so */
 bool str_is_one_of_nocase(struct str s, const char *list);
 bool str_starts_with_one_of(struct str s, const char *list);
+
+/* A switch of the environment or the settings is on with anything but NULL, "", 0, false, no and off, in any case. */
+bool env_is_on(const char *value);
 
 struct str str_trim(struct str s);         /* spaces, tabs, CR, LF on both ends */
 struct str str_cut_word(struct str *rest); /* the first word between those; *rest is what follows, trimmed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * cell.c - making a cell, and the steps of a child that enters it (confine.h). Process 1 is a fork, because libcadre may
+ * cell.c - making a cell, and how a child enters it. Process 1 is a fork, because libcadre may
  * live in a host that installs no second program; it cannot be traced or read by processes in the cell, because its memory
  * belongs to the user namespace outside. */
 #include "lib/confine/cell.h"
@@ -31,9 +31,6 @@
 /* They are entered in this order: the first gives the right to enter the others. */
 enum { END_MS = 2000 };
 enum cell_namespace { CELL_USER, CELL_PID, CELL_NET, CELL_IPC, CELL_MOUNT, CELL_NAMESPACES };
-
-#define CELL_EMPTY_FILE "/dev/.empty"
-#define CELL_EMPTY_DIR  "/dev/.empty.d"
 
 /* Descriptors that process 1 sends to us: the listening socket, and directories whose inodes differ inside */
 enum cell_gift {
@@ -350,10 +347,13 @@ static noreturn_fn void cell_init(const struct cell_options *o, int talk, int li
 	memset(gifts, -1, sizeof gifts);
 	sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	/* A member of a team in a pane lets no process of its user look at it: then the files of this one in /proc would be root's,
+	 * and its maps could not be written. Only until it is ready. */
+	(void)prctl(PR_SET_DUMPABLE, 1);
 	(void)signal(SIGCHLD, SIG_IGN); /* the kernel reaps what is left to us */
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "cadre-cell");
-	if (read(talk, &byte, 1) != 1) /* the maps are written */
+	if (write(talk, "d", 1) != 1 || read(talk, &byte, 1) != 1) /* the maps are written */
 		_exit(1);
 	if (cell_prepare(o, &r, gifts) < 0)
 		r.error = errno;
@@ -429,7 +429,10 @@ static int cell_handshake(enum cell_kind kind, struct cell *cell, int talk, stru
 	static const char *const names[CELL_NAMESPACES] = { "user", "pid", "net", "ipc", "mnt" };
 	struct cell_report r = { 0 };
 	char path[64];
+	char byte;
 
+	if (read(talk, &byte, 1) != 1)
+		return err_set(err, ERR_LIMIT, "the first process of the namespaces ended");
 	if (cell_map_users(cell->init) < 0)
 		return err_set(err, ERR_LIMIT, "mapping the user into a namespace: %m");
 	if (send(talk, "m", 1, MSG_NOSIGNAL) < 0 || cell_receive_report(talk, &r, cell) < 0)
@@ -506,29 +509,18 @@ void cell_free(struct cell *cell, void (*reap)(void *data), void *data)
 	free(cell);
 }
 
-int cell_port_fd(const struct cell *cell, size_t n)
+int cell_fd(const struct cell *cell, enum cell_socket kind, size_t n)
 {
-	return n < CELL_PORTS_MAX ? cell->gifts[CELL_PORTS + n] : -1;
-}
+	static const struct {
+		enum cell_gift first;
+		size_t count;
+	} kinds[] = { [CELL_SOCKET_PROXY] = { CELL_PROXY, 1 },
+		      [CELL_SOCKET_DIAG] = { CELL_DIAG, 1 },
+		      [CELL_SOCKET_DNS] = { CELL_DNS, CELL_DNS_LAST - CELL_DNS + 1 },
+		      [CELL_SOCKET_PORT] = { CELL_PORTS, CELL_PORTS_MAX },
+		      [CELL_SOCKET_SPARE] = { CELL_SPARES, CELL_SPARES_MAX } };
 
-int cell_spare_fd(const struct cell *cell, size_t n)
-{
-	return n < CELL_SPARES_MAX ? cell->gifts[CELL_SPARES + n] : -1;
-}
-
-int cell_dns_fd(const struct cell *cell, int type, bool six)
-{
-	return cell->gifts[CELL_DNS + (type == SOCK_STREAM) + 2 * six];
-}
-
-int cell_diag_fd(const struct cell *cell)
-{
-	return cell->gifts[CELL_DIAG];
-}
-
-int cell_proxy_fd(const struct cell *cell)
-{
-	return cell->gifts[CELL_PROXY];
+	return n < kinds[kind].count ? cell->gifts[kinds[kind].first + n] : -1;
 }
 
 const char *cell_dir(const struct cell *cell, enum cell_dir dir)
@@ -538,196 +530,13 @@ const char *cell_dir(const struct cell *cell, enum cell_dir dir)
 	return cell->gifts[gifts[dir]] < 0 ? NULL : cell->paths[gifts[dir]];
 }
 
-/* In a child that enters, on its parent's memory: plain system calls, no allocation, no locks. */
-
-/* The plan's paths have no links: one that stands there now was put there to lead elsewhere. */
-static int open_place(const char *path)
-{
-	static const struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
-
-	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-}
-
-static int open_tree_at(const char *path, unsigned flags)
-{
-	int place = open_place(path);
-	int tree =
-		place < 0 ? -1
-			  : (int)syscall(SYS_open_tree, place, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | O_CLOEXEC | flags);
-	int saved = errno;
-
-	(void)syscall(SYS_close, place);
-	errno = saved;
-	return tree;
-}
-
-static int move_tree_to(int tree, const char *path)
-{
-	int place = open_place(path);
-	int rc = place < 0 ? -1
-			   : (int)syscall(SYS_move_mount, tree, "", place, "",
-					  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
-	int saved = errno;
-
-	(void)syscall(SYS_close, place);
-	errno = saved;
-	return rc;
-}
-
-/* Binds source over target; source is a path of the view that the child is in. */
-static int bind_over(const char *source, const char *target, const struct mount_attr *change, bool deep)
-{
-	unsigned recursive = deep ? AT_RECURSIVE : 0;
-	int fd = open_tree_at(source, recursive);
-
-	if (fd < 0)
-		return -1;
-	long rc = 0;
-	if (change) {
-		rc = syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | recursive, change, sizeof *change);
-		/* A mount below that the host has made read-only stays so; the place itself is what was asked for. */
-		if (rc < 0 && errno == EPERM && deep)
-			rc = syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH, change, sizeof *change);
-	}
-	if (rc == 0)
-		rc = move_tree_to(fd, target);
-	int saved = errno;
-	(void)syscall(SYS_close, fd);
-	errno = saved;
-	return (int)rc;
-}
-
-/* Mounts a saved tree in a directory that was emptied; makes the directories between them. */
-static int bring_back(const struct confine_mount *m, int tree)
-{
-	char part[4096];
-	size_t n = strlen(m->path);
-
-	for (size_t i = 1; i < n && i < sizeof part; i++) {
-		part[i - 1] = m->path[i - 1];
-		if (m->path[i] != '/')
-			continue;
-		part[i] = '\0';
-		(void)syscall(SYS_mkdirat, AT_FDCWD, part, 0111);
-	}
-	if (m->is_dir)
-		(void)syscall(SYS_mkdirat, AT_FDCWD, m->path, 0111);
-	else
-		(void)syscall(SYS_mknodat, AT_FDCWD, m->path, S_IFREG, 0);
-	return move_tree_to(tree, m->path);
-}
-
-static int confine_mount(const struct confine *c, const struct confine_mount *m)
-{
-	const char *file = c->empty_file ? c->empty_file : CELL_EMPTY_FILE;
-	const char *dir = c->empty_dir ? c->empty_dir : CELL_EMPTY_DIR;
-	static const struct mount_attr writable = { .attr_clr = MOUNT_ATTR_RDONLY };
-	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
-
-	switch (m->kind) {
-	case CONFINE_WRITABLE:
-		return bind_over(m->path, m->path, &writable, m->is_dir);
-	case CONFINE_READ_ONLY:
-		return bind_over(m->path, m->path, &read_only, m->is_dir);
-	case CONFINE_EMPTIED:
-		return (int)syscall(SYS_mount, "cadre", m->path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0111,size=64k");
-	default:
-		if (bind_over(m->is_dir ? dir : file, m->path, &read_only, false) == 0)
-			return 0;
-		/* ENOENT is for a place that is gone, which need not be hidden; not for one that has nothing to stand in it. */
-		if (errno == ENOENT && syscall(SYS_faccessat, AT_FDCWD, m->is_dir ? dir : file, F_OK) < 0)
-			errno = ENXIO;
-		return -1;
-	}
-}
-
-/* CONFINE_BACK trees are opened before they are covered; an emptied directory becomes read-only when all are back. */
-static int confine_mounts(const struct confine *c, size_t *ret_at)
-{
-	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
-	static const struct mount_attr writable = { .attr_clr = MOUNT_ATTR_RDONLY };
-	int trees[CONFINE_BACK_MAX];
-	size_t back = 0;
-
-	/* Before anything else is writable, so that what is seen elsewhere is read-only. */
-	int covered = c->cover ? (int)syscall(SYS_open_tree, AT_FDCWD, c->covered, OPEN_TREE_CLONE | O_CLOEXEC) : -1;
-	for (size_t i = 0; i < c->count && back < CONFINE_BACK_MAX; i++)
-		if (c->list[i].kind == CONFINE_BACK)
-			trees[back++] = open_tree_at(c->list[i].path, AT_RECURSIVE);
-	back = 0;
-	for (size_t i = 0; i < c->count; i++) {
-		*ret_at = i;
-		bool comes_back = c->list[i].kind == CONFINE_BACK && back < CONFINE_BACK_MAX;
-		int tree = comes_back ? trees[back++] : -1;
-		if (comes_back ? tree >= 0 && bring_back(&c->list[i], tree) < 0 : confine_mount(c, &c->list[i]) < 0)
-			if (errno != ENOENT) /* a file that is gone by now need not be hidden or protected */
-				return -1;
-	}
-	for (size_t i = 0; i < c->count; i++)
-		if (c->list[i].kind == CONFINE_EMPTIED &&
-		    syscall(SYS_mount_setattr, AT_FDCWD, c->list[i].path, 0, &read_only, sizeof read_only) < 0 &&
-		    errno != ENOENT)
-			return -1;
-	*ret_at = c->count;
-	if (!c->cover)
-		return 0;
-	if (covered < 0 || syscall(SYS_move_mount, covered, "", AT_FDCWD, c->covered_at, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return -1;
-	return bind_over(c->cover, c->covered, &writable, false);
-}
-
-int confine_enter_cell(const struct confine *c, size_t *ret_at)
+int cell_enter(const struct cell *cell)
 {
 	static const int kinds[CELL_NAMESPACES] = { CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC,
 						    CLONE_NEWNS };
 
-	*ret_at = c->count;
 	for (size_t i = 0; i < CELL_NAMESPACES; i++)
-		if (c->cell->namespaces[i] >= 0 && syscall(SYS_setns, c->cell->namespaces[i], kinds[i]) < 0)
+		if (cell->namespaces[i] >= 0 && syscall(SYS_setns, cell->namespaces[i], kinds[i]) < 0)
 			return -1;
-	return syscall(SYS_unshare, CLONE_NEWNS) < 0 ? -1 : confine_mounts(c, ret_at);
-}
-
-/* The listener goes to our parent, and is closed with all others before anything runs. */
-static int confine_send_listener(const struct confine *c)
-{
-	enum { NEW_LISTENER = 1 << 3, WAIT_KILLABLE = 1 << 5 };
-	char space[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = { 0 };
-	char byte = 'l';
-	struct iovec part = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space };
-	struct cmsghdr *head = CMSG_FIRSTHDR(&m);
-
-	/* Without WAIT_KILLABLE (5.19) a signal would restart the call. */
-	int fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, NEW_LISTENER | WAIT_KILLABLE, c->filter);
-	if (fd < 0 && errno == EINVAL)
-		fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, NEW_LISTENER, c->filter);
-	if (fd < 0)
-		return -1;
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof fd);
-	*(int *)CMSG_DATA(head) = fd;
-	return syscall(SYS_sendmsg, c->listener_to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
-}
-
-int confine_restrict(const struct confine *c)
-{
-	static const struct rlimit small = { 1, 1 }; /* 0 would not stop a core handler that is a program */
-	static const uint32_t kept = 1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_FOWNER | 1U << CAP_FSETID |
-				     1U << CAP_SETGID | 1U << CAP_SETUID;
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	uint32_t set = c->keep_capabilities ? kept : 0;
-	struct __user_cap_data_struct data[2] = { { .effective = set, .permitted = set, .inheritable = 0 }, { 0 } };
-
-	/* With no_new_privs, which lib/io/spawn.c sets first, execve gives none of them back. */
-	if (syscall(SYS_capset, &head, data) < 0)
-		return -1;
-	if (c->no_cores && syscall(SYS_prlimit64, 0, RLIMIT_CORE, &small, NULL) < 0)
-		return -1;
-	if (c->landlock_fd > 0 && syscall(SYS_landlock_restrict_self, c->landlock_fd, 0) < 0)
-		return -1;
-	if (c->listener_to > 0)
-		return confine_send_listener(c);
-	return c->filter ? (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, c->filter) : 0;
+	return (int)syscall(SYS_unshare, CLONE_NEWNS);
 }

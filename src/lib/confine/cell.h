@@ -34,17 +34,22 @@ int cell_new(const struct cell_options *options, struct cell **ret_cell, struct 
 /* Ends what still runs in it, and waits for process 1, 2 s at most. reap waits for children of ours that were in it, without blocking;
  * NULL: there are none. */
 void cell_free(struct cell *cell, void (*reap)(void *data), void *data);
-/* A socket that listens on 127.0.0.1:CELL_PROXY_PORT inside, to be served outside. Borrowed; -1: a view. */
-int cell_proxy_fd(const struct cell *cell);
-/* The n-th socket that listens on one of the ports, for all addresses: every address leads to the inside's own loopback, and
- * getsockname(2) says which one was meant. Borrowed; -1: there is none. A port that cannot be had is -1 and not the last. */
-int cell_port_fd(const struct cell *cell, size_t n);
-/* The n-th spare socket, not connected. Borrowed; -1: there is none. */
-int cell_spare_fd(const struct cell *cell, size_t n);
-/* type: SOCK_DGRAM or SOCK_STREAM; 127.0.0.1:53, or [::1]:53 if six. Borrowed; -1: none */
-int cell_dns_fd(const struct cell *cell, int type, bool six);
-/* A netlink socket of the inside, that knows which UNIX sockets are bound there. Borrowed; -1: a view. */
-int cell_diag_fd(const struct cell *cell);
+/* Sockets of the inside, to be served outside */
+enum cell_socket {
+	CELL_SOCKET_PROXY, /* listens on 127.0.0.1:CELL_PROXY_PORT */
+	CELL_SOCKET_DIAG,  /* netlink: knows which UNIX sockets are bound there */
+	CELL_SOCKET_DNS,   /* port 53 of 127.0.0.1: 0 UDP, 1 TCP; of [::1]: 2 UDP, 3 TCP */
+	/* Listens on one of the ports, for all addresses: every address leads to the inside's own loopback, and getsockname(2) says which
+	 * one was meant. A port that cannot be had is -1 and not the last. */
+	CELL_SOCKET_PORT,
+	CELL_SOCKET_SPARE, /* not connected */
+};
+int cell_fd(const struct cell *cell, enum cell_socket kind, size_t n); /* borrowed; -1: there is none, as in a view */
 /* Paths that lead us to /proc, /dev/pts and /dev/shm of the inside: these are others than ours. NULL: a view. */
 enum cell_dir { CELL_IN_PROC, CELL_IN_PTS, CELL_IN_SHM };
 const char *cell_dir(const struct cell *cell, enum cell_dir dir);
+/* What hidden places show inside. */
+#define CELL_EMPTY_FILE "/dev/.empty"
+#define CELL_EMPTY_DIR  "/dev/.empty.d"
+/* In a child, by system calls alone: its namespaces, and one of its own for mounts. -1: errno */
+int cell_enter(const struct cell *cell);

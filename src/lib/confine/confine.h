@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * confine.h - what the kernel holds one child to, as a plan that the parent makes and the child carries out with plain
+ * confine.h - the kernel's confinement of one child, as a plan that the parent makes and the child carries out with plain
  * system calls before it runs anything (lib/io/spawn.c). There is no policy here. */
 #pragma once
 #include <linux/filter.h>
 #include "lib/base/base.h"
 
 struct cell;
-
-enum { CONFINE_BACK_MAX = 16 };
 
 enum confine_kind {
 	CONFINE_WRITABLE,  /* a directory or file of the cell's read-only view */
@@ -31,6 +29,7 @@ struct confine {
 	const struct cell *cell;          /* NULL: no namespaces, and no mounts */
 	const struct confine_mount *list; /* in this order: a deeper one comes later */
 	size_t count;
+	int *trees; /* room for a descriptor of each CONFINE_BACK, for the child */
 	/* NULL: none. This directory is covered by another, which is writable, and is itself seen, read-only, in a third. All are
 	 * there; the plan must not name them. */
 	const char *covered, *cover, *covered_at;

@@ -38,16 +38,21 @@ bool landlock_available(void)
 	return landlock_abi() >= ABI_WITH_TRUNCATE;
 }
 
-/* read_only: a path that cannot be opened is skipped, and a file gets the rights of files only. */
-static int allow_paths(int ruleset, const char *const *paths, uint64_t rights, bool read_only, bool resolved,
+bool landlock_keeps_signals(void)
+{
+	return landlock_abi() >= ABI_WITH_SCOPES;
+}
+
+/* read_only: a path that cannot be opened is skipped, and a file gets the rights of files only. The first may be links. */
+static int allow_paths(int ruleset, const char *const *paths, uint64_t rights, bool read_only, size_t linked,
 		       struct err *err)
 {
 	const char *what = read_only ? "reading of" : "writes to";
 	const struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
 	struct stat st;
 
-	for (; paths && *paths; paths++) {
-		bool exact = resolved && strncmp(*paths, "/proc/self/fd/", 14) != 0;
+	for (size_t i = 0; paths && *paths; paths++, i++) {
+		bool exact = i >= linked && strncmp(*paths, "/proc/self/fd/", 14) != 0;
 		AUTO_CLOSE int fd = exact ? (int)syscall(SYS_openat2, AT_FDCWD, *paths, &how, sizeof how)
 					  : open(*paths, O_PATH | O_CLOEXEC);
 		if (fd < 0 || fstat(fd, &st) < 0) {
@@ -80,12 +85,13 @@ int landlock_new(const struct landlock_rules *rules, struct err *err)
 	AUTO_CLOSE int low = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
 	if (low < 0)
 		return err_set(err, ERR_IO, "cannot make a Landlock ruleset: %m");
-	int rc = allow_paths(low, rules->dirs, dir_rights | reading, false, rules->resolved, err);
+	size_t linked = rules->resolved ? 0 : SIZE_MAX;
+	int rc = allow_paths(low, rules->dirs, dir_rights | reading, false, linked, err);
 	if (rc == 0)
 		rc = allow_paths(low, rules->files, file_rights | (reading & LANDLOCK_ACCESS_FS_READ_FILE), false,
-				 rules->resolved, err);
+				 linked, err);
 	if (rc == 0)
-		rc = allow_paths(low, rules->reads, read_rights, true, false, err);
+		rc = allow_paths(low, rules->reads, read_rights, true, MAX(linked, rules->linked_reads), err);
 	if (rc < 0)
 		return rc;
 	/* A host may have closed its standard streams; 0 would mean "no ruleset" to spawn_start. */

@@ -10,7 +10,10 @@ struct landlock_rules {
 	const char *const *files; /* these files alone: write and truncate in place */
 	/* NULL: reading and running are free. Else only below these, which need not exist, and below dirs and files. */
 	const char *const *reads;
-	bool resolved; /* dirs and files have no links in their paths, but for descriptors (/proc/self/fd/N): one is refused */
+	size_t linked_reads; /* so many of them may be links; with resolved */
+	/* All others have no links in their paths, but for descriptors (/proc/self/fd/N): one that is there is refused, of reads
+	 * skipped. */
+	bool resolved;
 	bool alone; /* no signals to processes outside, no abstract sockets there (where the kernel can: 6.12) */
 };
 
@@ -18,3 +21,4 @@ struct landlock_rules {
  * before 6.2 cannot restrict truncation, so they count as kernels without Landlock. */
 int landlock_new(const struct landlock_rules *rules, struct err *err);
 bool landlock_available(void);
+bool landlock_keeps_signals(void); /* .alone holds them back */

@@ -16,6 +16,8 @@ struct seccomp_rules {
 	bool unix_sockets;    /* with SECCOMP_INET_SOCKET: these too */
 	bool keep_attributes; /* no chmod, chown, utime, setxattr, chattr: Landlock does not know these */
 	bool no_tracing;      /* no ptrace, no memory of other processes */
+	bool alone; /* no limits or priorities of other processes, no System V memory or queues: no namespace of its own */
+	bool no_signals;      /* none to any process: neither a namespace nor Landlock says which are its own */
 	bool user_namespaces; /* may be made */
 	bool supervise;       /* connect(2) is decided by who holds the listener; UNIX sockets without datagrams */
 	/* NULL: none. The listener sees these calls and lets them continue, and each call that is refused, which it answers

@@ -129,7 +129,7 @@ static const char *common_dir(struct arena *a, const char *dir)
 /* All worktrees of a repository are one: the main checkout. */
 static const char *main_root(struct arena *a, const char *dir)
 {
-	const char *top = git_root(a, dir);
+	const char *top = git_root_of_anyone(a, dir);
 	const char *main_checkout = top ? git_main_checkout(a, top) : NULL;
 
 	return main_checkout ? main_checkout : top;
@@ -137,7 +137,7 @@ static const char *main_root(struct arena *a, const char *dir)
 
 const char *git_config_runs(struct arena *a, const char *cwd, const char *root, bool trusted)
 {
-	const char *top = git_root(a, cwd);
+	const char *top = git_root_of_anyone(a, cwd);
 	const char *trusted_top = trusted && root ? main_root(a, root) : NULL;
 
 	for (char *dir = arena_strdup(a, cwd); *dir;) {

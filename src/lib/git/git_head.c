@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT
  * git_head.c - facts about a repository, read from its files. */
 #include "lib/git/git_head.h"
+#include <sys/stat.h>
 #include "lib/io/file.h"
 
 enum { SMALL_FILE = 4096, INDEX_MAX_BYTES = 256 << 20, CONFIG_MAX_BYTES = 1 << 20, HEADER = 12, STAT_BYTES = 40 };
 
-char *git_root(struct arena *a, const char *dir)
+char *git_find_root(struct arena *a, const char *dir, bool anyones)
 {
 	char *at = arena_strdup(a, dir);
+	struct stat owner = { .st_uid = geteuid() };
+	struct stat st;
 
+	(void)stat(dir, &owner);
 	for (;;) {
-		if (file_exists(path_join(a, at, ".git")))
+		bool found = file_exists(path_join(a, at, ".git"));
+		/* As git does: a repository of another user around this directory is none of its. */
+		if (found && (anyones || stat(at, &st) < 0 || st.st_uid == geteuid() || st.st_uid == 0 ||
+			      st.st_uid == owner.st_uid))
 			return at;
 		char *slash = strrchr(at, '/');
 		if (!slash || !at[1])
@@ -35,7 +42,7 @@ char *git_main_checkout(struct arena *a, const char *root)
 	char *end = strstr(admin, "/.git/worktrees/");
 	buf_clear(&text);
 	if (!end || file_read(path_join(a, admin, "gitdir"), SMALL_FILE, &text, NULL) < 0 ||
-	    !str_is(str_trim(buf_str(&text)), dot_git))
+	    strcmp(path_absolute(a, admin, str_trim(buf_str(&text))), dot_git) != 0) /* it may be relative, too */
 		return NULL;
 	return arena_dup(a, admin, (size_t)(end - admin));
 }
@@ -50,6 +57,29 @@ char *git_dir(struct arena *a, const char *root)
 		return dir;
 	struct str target = str_trim(str_tail(buf_str(&text), 7));
 	return path_join(a, root, arena_str(a, target).p);
+}
+
+/* A linked worktree is named in "gitdir", the checkout of a submodule in "config". */
+char *git_own_dir(struct arena *a, const char *root)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char *dot_git = path_join(a, root, ".git");
+	struct stat st;
+
+	if (lstat(dot_git, &st) < 0 || S_ISLNK(st.st_mode))
+		return NULL;
+	char *dir = S_ISDIR(st.st_mode) ? dot_git : git_dir(a, root);
+	if (!strcmp(dir, dot_git) || git_main_checkout(a, root))
+		return dir;
+	if (file_read(path_join(a, dir, "config"), CONFIG_MAX_BYTES, &text, NULL) < 0)
+		return NULL;
+	for (struct str rest = buf_str(&text); rest.p;) {
+		struct str value = str_cut(&rest, '\n');
+		struct str name = str_trim(str_cut(&value, '='));
+		if (value.p && str_is(name, "worktree") && !strcmp(path_absolute(a, dir, str_trim(value)), root))
+			return dir;
+	}
+	return NULL;
 }
 
 char *git_branch(struct arena *a, const char *root)
@@ -78,9 +108,7 @@ struct index {
 	struct str rest;
 	size_t hash_bytes;
 	uint32_t version;
-	struct buf name;   /* of the entry that was read last */
-	struct str folder; /* "" or with a slash at its end */
-	bool has_folder;   /* an entry is in it */
+	struct buf name; /* of the entry that was read last */
 };
 
 static uint32_t read_be32(const char *p)
@@ -149,7 +177,6 @@ static bool index_may_have(struct index *x, struct str path)
 		if (!read_entry(x))
 			return true;
 		struct str name = buf_str(&x->name);
-		x->has_folder = x->has_folder || str_starts(name, x->folder);
 		/* In a sparse checkout a directory stands for everything in it. */
 		if (str_eq(name, path) || (str_ends(name, STR("/")) && str_starts(path, name)))
 			return true;
@@ -164,22 +191,20 @@ static bool index_may_have(struct index *x, struct str path)
 	return false;
 }
 
-bool git_tracks(const char *root, const char *path, size_t folder_len, bool *ret_has_folder)
+bool git_tracks(const char *root, const char *path)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf bytes = { 0 }, config = { 0 };
 	const char *main_root = git_main_checkout(&a, root);
 	int status = file_read(path_join(&a, git_dir(&a, root), "index"), INDEX_MAX_BYTES, &bytes, NULL);
 
-	*ret_has_folder = false;
 	if (status < 0)
 		return status != -ERR_NOT_FOUND;
 	const char *main_dir = git_dir(&a, main_root ? main_root : root);
 	(void)file_read(path_join(&a, main_dir, "config"), CONFIG_MAX_BYTES, &config, NULL);
 	bool sha256 = str_has(buf_str(&config), STR("sha256"));
-	struct index x = { .rest = buf_str(&bytes), .hash_bytes = sha256 ? 32 : 20, .folder = { path, folder_len } };
+	struct index x = { .rest = buf_str(&bytes), .hash_bytes = sha256 ? 32 : 20 };
 	bool tracked = index_may_have(&x, str_from(path));
-	*ret_has_folder = x.has_folder;
 	buf_release(&x.name);
 	return tracked;
 }

@@ -104,8 +104,8 @@ int file_check_own(const struct stat *st, const char *path, struct err *err)
 
 	if (!foreign && !(st->st_mode & S_IWOTH))
 		return 0;
-	return err_set(err, ERR_DENIED,
-		       "%s is not used: others can write it, or it is another user's (chmod go-w, chown)", path);
+	return err_set(err, ERR_DENIED, "%s is not used: other users can write to it or own it (chmod go-w, chown)",
+		       path);
 }
 
 int file_read_own(const char *path, size_t limit_bytes, struct buf *out, struct err *err)
@@ -206,7 +206,7 @@ static int replace_in_dir(const char *path, struct str bytes, const mode_t *mode
 	AUTO_FREE char *dir = xstrndup(path, dir_len(path));
 
 	int rc = file_at_find(*dir ? dir : ".", path + strlen(dir), 0, &at, err);
-	return rc < 0 ? rc : file_at_replace(&at, bytes, mode, err);
+	return rc < 0 ? rc : file_at_replace(&at, bytes, mode, NULL, err);
 }
 
 int file_replace(const char *path, const void *p, size_t n, struct err *err)

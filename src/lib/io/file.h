@@ -66,6 +66,14 @@ void sha256_hex(struct str bytes, char out[SHA256_DIGITS + 1]);
 char *path_join(struct arena *a, const char *dir, const char *name); /* name absolute: name alone */
 /* Lexical: removes ".", "..", doubled slashes; relative paths are taken from cwd, "~/" from home. Never NULL. */
 char *path_absolute(struct arena *a, const char *cwd, struct str path);
+static inline size_t path_depth(const char *path) /* its slashes */
+{
+	size_t n = 0;
+
+	for (; *path; path++)
+		n += *path == '/';
+	return n;
+}
 bool path_is_inside(const char *path, const char *dir); /* lexical, both absolute; a directory is inside itself */
 /* Where this user's sessions have temporary files: claude-UID in temp (NULL or "": /tmp); <config_dir>/tmp if another user was there
  * first. */

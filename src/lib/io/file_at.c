@@ -155,7 +155,8 @@ int file_read_inside(const char *root, const char *path, size_t limit_bytes, str
 }
 
 /* like: whose owner and mode it gets; NULL: those of any new file. */
-static int write_and_rename(const struct file_at *at, const char *temp, const struct stat *like, struct str bytes)
+static int write_and_rename(const struct file_at *at, const char *temp, const struct stat *like, struct str bytes,
+			    struct stat *ret_st)
 {
 	AUTO_CLOSE int fd = openat(at->dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, like ? 0600 : 0666);
 
@@ -172,10 +173,11 @@ static int write_and_rename(const struct file_at *at, const char *temp, const st
 	if (renameat(at->dir, temp, at->dir, at->name) < 0)
 		return -1;
 	crash_point(replace_after);
-	return 0;
+	return ret_st ? fstat(fd, ret_st) : 0;
 }
 
-int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mode, struct err *err)
+int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mode, struct stat *ret_st,
+		    struct err *err)
 {
 	struct stat like;
 	char random[TEMP_RANDOM + 1];
@@ -190,7 +192,7 @@ int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mo
 		like.st_mode = *mode;
 	id_random(random, TEMP_RANDOM, "0123456789abcdefghijklmnopqrstuvwxyz");
 	snprintf(temp, sizeof temp, ".cadre-%s.tmp", random);
-	if (write_and_rename(at, temp, exists || mode ? &like : NULL, bytes) == 0)
+	if (write_and_rename(at, temp, exists || mode ? &like : NULL, bytes, ret_st) == 0)
 		return 0;
 	int rc = file_at_explain(at, "write", err);
 	(void)unlinkat(at->dir, temp, 0);
@@ -216,6 +218,17 @@ static int remove_entries(int dir, unsigned depth)
 	return (int)n;
 }
 
+/* Programs leave directories that their owner may not list or empty, as caches of modules are. False: this one is none. */
+static bool make_removable(int dir, const char *name)
+{
+	AUTO_CLOSE int at = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", at);
+	return at >= 0 && fstat(at, &st) == 0 && (st.st_mode & 0700) != 0700 && chmod(path, 0700) == 0;
+}
+
 /* Stays in the directories that it has opened: one that is swapped for a link meanwhile is not entered. */
 static int remove_entry(int dir, const char *name, unsigned depth)
 {
@@ -227,8 +240,13 @@ static int remove_entry(int dir, const char *name, unsigned depth)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	AUTO_CLOSE int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return below < 0 || remove_entries(below, depth) < 0 ? -1 : unlinkat(dir, name, AT_REMOVEDIR);
+	for (bool again = false;; again = true) {
+		AUTO_CLOSE int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below >= 0 && remove_entries(below, depth) == 0)
+			return unlinkat(dir, name, AT_REMOVEDIR);
+		if (again || errno != EACCES || !make_removable(dir, name))
+			return -1;
+	}
 }
 
 int file_remove_raw(const char *path)
@@ -296,7 +314,7 @@ int file_below_replace(const char *root, const char *below, struct str bytes, st
 	AUTO_FILE_AT struct file_at at = { 0 };
 
 	int rc = file_at_find(root, below, 0777, &at, err);
-	return rc < 0 ? rc : file_at_replace(&at, bytes, NULL, err);
+	return rc < 0 ? rc : file_at_replace(&at, bytes, NULL, NULL, err);
 }
 
 int file_below_remove(const char *root, const char *below, struct err *err)

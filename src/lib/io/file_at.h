@@ -26,8 +26,10 @@ void file_at_release(struct file_at *at);
 int file_read_inside(const char *root, const char *path, size_t limit_bytes, struct buf *out, struct err *err);
 
 /* Writes a temporary file and renames it. mode: NULL keeps mode and owner of an existing file. A symlink is replaced,
- * not followed. A failure leaves the old file and no temporary file. */
-int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mode, struct err *err);
+ * not followed. A failure leaves the old file and no temporary file. ret_st: the file that was written, whatever stands under its name by
+ * now; NULL: not wanted. */
+int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mode, struct stat *ret_st,
+		    struct err *err);
 
 /* A directory and all below it; symlinks are removed, not followed. A missing one is not an error. */
 int file_at_remove_tree(const struct file_at *at, struct err *err);

@@ -38,14 +38,16 @@ bool http_prepare(uv_thread_t *ret_thread)
 
 struct http *http_new(struct loop *loop, const struct http_options *options)
 {
-	return xnew(struct http, .loop = loop,
-		    .shard_size = options->shard_size ? options->shard_size : DEFAULT_SHARD_SIZE,
-		    .most_uploads = options->uploads ? options->uploads : DEFAULT_UPLOADS,
-		    .ca_file = options->ca_file ? xstrdup(options->ca_file) : NULL,
-		    .user_agent = options->user_agent ? xstrdup(options->user_agent) : NULL,
-		    .client_cert = options->client_cert ? xstrdup(options->client_cert) : NULL,
-		    .client_key = options->client_key ? xstrdup(options->client_key) : NULL,
-		    .client_key_password = options->client_key_password ? xstrdup(options->client_key_password) : NULL);
+	struct http *h = xnew(struct http, .loop = loop,
+			      .shard_size = options->shard_size ? options->shard_size : DEFAULT_SHARD_SIZE,
+			      .most_uploads = options->uploads ? options->uploads : DEFAULT_UPLOADS);
+
+	h->ca_file = arena_strdup(&h->arena, options->ca_file);
+	h->user_agent = arena_strdup(&h->arena, options->user_agent);
+	h->client_cert = arena_strdup(&h->arena, options->client_cert);
+	h->client_key = arena_strdup(&h->arena, options->client_key);
+	h->client_key_password = arena_strdup(&h->arena, options->client_key_password);
+	return h;
 }
 
 void http_free(struct http *h)
@@ -66,11 +68,7 @@ void http_free(struct http *h)
 		curl_share_cleanup(h->share);
 		curl_global_cleanup();
 	}
-	free(h->ca_file);
-	free(h->user_agent);
-	free(h->client_cert);
-	free(h->client_key);
-	free(h->client_key_password);
+	arena_release(&h->arena);
 	free(h);
 }
 

@@ -71,6 +71,7 @@ struct http_request {
 	/* Kinds of addresses (address.h) that are refused after name resolution; 0: none. Behind a proxy only the
 	 * literal host is checked, because the proxy resolves names. */
 	unsigned refused;
+	bool direct; /* past every proxy */
 };
 
 /* Initialises OpenSSL on a thread, which the caller joins before the program ends. It takes as long as the rest of a
@@ -78,7 +79,10 @@ struct http_request {
  * first request does it. */
 bool http_prepare(uv_thread_t *ret_thread);
 struct http *http_new(struct loop *loop, const struct http_options *options);
-void http_free(struct http *h);           /* closes idle connections; runs no callbacks; no request may be active */
+void http_free(struct http *h); /* closes idle connections; runs no callbacks; no request may be active */
+/* The variable with the proxy for an address, as libcurl takes it (no HTTP_PROXY, which a CGI request could set); NULL: there is none.
+ * NO_PROXY may leave its host out. */
+const char *http_proxy_variable(const char *url);
 unsigned http_pick_shard(struct http *h); /* never 0, so that 0 can mean: none picked yet */
 int http_start(struct http *h, const struct http_request *request, const struct http_handlers *handlers, void *data,
 	       struct http_req **ret_req, struct err *err);

@@ -300,19 +300,28 @@ static void set_connection(struct http_req *r)
 	curl_easy_setopt(c, CURLOPT_SSL_CTX_DATA, r->http);
 }
 
-/* Where there is a proxy, all that is public goes through it, including no_proxy hosts: then every connection is either
- * to the proxy or to a checked address. */
-static void set_refused(struct http_req *r)
+const char *http_proxy_variable(const char *url)
 {
 	static const char *const plain[] = { "http_proxy", "all_proxy", "ALL_PROXY", NULL };
 	static const char *const tls[] = { "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", NULL };
 
-	for (const char *const *name = r->is_https ? tls : plain; *name; name++) {
+	for (const char *const *name = strncasecmp(url, "https:", 6) ? plain : tls; *name; name++) {
 		const char *proxy = getenv(*name);
-		if (!proxy || !proxy[0])
-			continue;
+		if (proxy && proxy[0])
+			return *name;
+	}
+	return NULL;
+}
+
+/* Where there is a proxy, all that is public goes through it, including no_proxy hosts: then every connection is either
+ * to the proxy or to a checked address. */
+static void set_refused(struct http_req *r)
+{
+	const char *variable = http_proxy_variable(r->is_https ? "https:" : "http:");
+
+	if (variable) {
 		r->is_proxied = true;
-		curl_easy_setopt(r->easy, CURLOPT_PROXY, proxy);
+		curl_easy_setopt(r->easy, CURLOPT_PROXY, getenv(variable));
 		curl_easy_setopt(r->easy, CURLOPT_NOPROXY, "");
 		return;
 	}
@@ -377,6 +386,8 @@ int http_easy_init(struct http_req *r, const struct http_request *request, struc
 	set_connection(r);
 	if (r->refused)
 		set_refused(r);
+	if (request->direct)
+		curl_easy_setopt(r->easy, CURLOPT_PROXY, "");
 	const char *const *headers = request->headers;
 	for (; headers && *headers; headers++)
 		add_header(r, *headers);

@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 #include <openssl/x509_vfy.h>
 #include "lib/base/buf.h"
+#include "lib/base/arena.h"
 #include "lib/base/map.h"
 
 /* curl caches a name for DNS_SECONDS. We rely on it a little shorter, so that no request of a fan-out finds it
@@ -38,7 +39,8 @@ struct http {
 	struct loop *loop; /* borrowed */
 	size_t shard_size;
 	unsigned most_uploads; /* to a host */
-	char *ca_file, *user_agent, *client_cert, *client_key, *client_key_password;
+	struct arena arena;    /* holds these */
+	const char *ca_file, *user_agent, *client_cert, *client_key, *client_key_password;
 	bool is_open;      /* curl is initialised (with the first request) */
 	CURLSH *share;     /* names and TLS sessions of all shards */
 	X509_STORE *store; /* trusted certificates; NULL before the first https request */

@@ -84,21 +84,21 @@ static bool keeper_read_record(struct pid_list *groups, struct kept_paths *paths
 	return true;
 }
 
-/* Only while output is raw, as we leave it: otherwise a shell has it already. The keeper has no terminal of its own, so it gets no
- * signal for what it does to one in the background. */
+/* Modes only while output is raw, as we leave it: a shell may have been quicker, and has set its own; it knows nothing of what else was
+ * on. The keeper has no terminal of its own, so it gets no signal for what it does to one in the background. */
 static void give_back(const struct keeper_terminal *t)
 {
+	bool ours = t->path[0] && t->reset[0];
 	struct termios now;
-	int fd = t->path[0] ? open(t->path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
+	int fd = ours ? open(t->path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
 
 	if (fd < 0)
 		return;
-	if (tcgetattr(fd, &now) == 0 && !(now.c_oflag & OPOST)) {
+	if (tcgetattr(fd, &now) == 0 && !(now.c_oflag & OPOST))
 		(void)tcsetattr(fd, TCSANOW, &t->modes);
-		/* The shell may be writing that we were killed: then it has the terminal's lock, and a write fails at once. */
-		for (int tries = 0; tries < TERMINAL_TRIES && write(fd, t->reset, strlen(t->reset)) < 0; tries++)
-			(void)poll(NULL, 0, TERMINAL_PAUSE_MS);
-	}
+	/* The shell may be writing that we were killed: then it has the terminal's lock, and a write fails at once. */
+	for (int tries = 0; tries < TERMINAL_TRIES && write(fd, t->reset, strlen(t->reset)) < 0; tries++)
+		(void)poll(NULL, 0, TERMINAL_PAUSE_MS);
 	close(fd);
 }
 
@@ -222,15 +222,6 @@ void keeper_stop(struct keeper *k, bool clean)
 }
 
 enum { PID_LIST_FIRST = 1024, SCAN_ROUNDS = 20, EXEC_TRIES = 400, EXEC_PAUSE_MS = 1 };
-
-/* As getdents64(2) writes it */
-struct dirent64_raw {
-	uint64_t ino;
-	int64_t off;
-	unsigned short reclen;
-	unsigned char type;
-	char name[];
-};
 
 bool pid_list_has(const struct pid_list *list, pid_t pid)
 {
@@ -368,9 +359,9 @@ bool orphan_is_marked(pid_t pid, const char *id)
 
 void orphan_kill_marked(const char *id, struct pid_list *killed)
 {
-	_Alignas(struct dirent64_raw) char entries[8192];
+	_Alignas(struct dirent64) char entries[8192];
 	bool found = true;
-	long n;
+	ssize_t n;
 
 	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0)
@@ -379,11 +370,11 @@ void orphan_kill_marked(const char *id, struct pid_list *killed)
 	for (int round = 0; round < SCAN_ROUNDS && found; round++) {
 		found = false;
 		(void)lseek(proc, 0, SEEK_SET);
-		while ((n = syscall(SYS_getdents64, proc, entries, sizeof entries)) > 0)
-			for (long at = 0; at < n;) {
-				const struct dirent64_raw *entry = (const void *)(entries + at);
-				pid_t pid = parse_pid(entry->name);
-				at += entry->reclen;
+		while ((n = getdents64(proc, entries, sizeof entries)) > 0)
+			for (ssize_t at = 0; at < n;) {
+				const struct dirent64 *entry = (const void *)(entries + at);
+				pid_t pid = parse_pid(entry->d_name);
+				at += entry->d_reclen;
 				if (pid > 1 && pid != getpid() && orphan_is_marked(pid, id) &&
 				    kill(pid, SIGKILL) == 0 && !pid_list_has(killed, pid))
 					found |= pid_list_add(killed, pid);
@@ -423,19 +414,19 @@ static bool add_children_of_thread(int tasks, const char *tid, struct pid_list *
 
 bool orphan_children(struct pid_list *ret_pids)
 {
-	_Alignas(struct dirent64_raw) char entries[4096];
+	_Alignas(struct dirent64) char entries[4096];
 	bool known = false;
-	long n;
+	ssize_t n;
 
 	int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (tasks < 0)
 		return false;
-	while ((n = syscall(SYS_getdents64, tasks, entries, sizeof entries)) > 0)
-		for (long at = 0; at < n;) {
-			const struct dirent64_raw *entry = (const void *)(entries + at);
-			if (parse_pid(entry->name))
-				known |= add_children_of_thread(tasks, entry->name, ret_pids);
-			at += entry->reclen;
+	while ((n = getdents64(tasks, entries, sizeof entries)) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *entry = (const void *)(entries + at);
+			if (parse_pid(entry->d_name))
+				known |= add_children_of_thread(tasks, entry->d_name, ret_pids);
+			at += entry->d_reclen;
 		}
 	close(tasks);
 	return known;

@@ -152,14 +152,20 @@ static void on_timer(uv_timer_t *uv_timer)
 	loop_arm_timer(loop);
 }
 
-void timer_start(struct loop *loop, struct timer *timer, uint64_t after_ms)
+uint64_t loop_deadline_ms(struct loop *loop, uint64_t after_ms)
 {
 	uint64_t now = loop_now_ms(loop);
+
+	return after_ms < UINT64_MAX - now ? now + after_ms : UINT64_MAX;
+}
+
+void timer_start(struct loop *loop, struct timer *timer, uint64_t after_ms)
+{
 	bool was_first = timer->slot == 1;
 
 	if (timer->slot)
 		heap_remove(loop, timer);
-	timer->due_ms = after_ms < UINT64_MAX - now ? now + after_ms : UINT64_MAX;
+	timer->due_ms = loop_deadline_ms(loop, after_ms);
 	timer->order = loop->next_order++;
 	loop->heap = xgrow(loop->heap, loop->count, &loop->cap, sizeof *loop->heap);
 	heap_up(loop, loop->count++, timer);

@@ -29,8 +29,9 @@ enum loop_flags { LOOP_VIRTUAL_CLOCK = 1 << 0 };
 struct loop *loop_new(unsigned flags); /* returns owned */
 void loop_free(struct loop *loop);     /* all handles must be closed; asserted */
 uv_loop_t *loop_uv(struct loop *loop);
-void loop_free_handle(uv_handle_t *handle);  /* for uv_close: frees the object whose first member the handle is */
-uint64_t loop_now_ms(struct loop *loop);     /* monotonic; of the last loop turn */
+void loop_free_handle(uv_handle_t *handle); /* for uv_close: frees the object whose first member the handle is */
+uint64_t loop_now_ms(struct loop *loop);    /* monotonic; of the last loop turn */
+uint64_t loop_deadline_ms(struct loop *loop, uint64_t after_ms); /* never wraps */
 uint64_t loop_turn(const struct loop *loop); /* number of the turn that runs, or of the next one; from 1 */
 void loop_kick(struct loop *loop, struct kick *kick);
 void kick_cancel(struct kick *kick);                                         /* also when not queued */

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "lib/base/id.h"
 #include "lib/confine/confine.h"
 #include "lib/io/spawn_int.h"
 
@@ -60,6 +59,19 @@ static int lead_session(const struct launch *l)
 	if (syscall(SYS_setsid) < 0)
 		return -1;
 	return l->terminal > 0 ? (int)syscall(SYS_ioctl, l->terminal, TIOCSCTTY, 0) : 0;
+}
+
+/* A child that is held does not reach the terminal of its user. A session of its own would do, and costs more. */
+static int leave_terminal(void)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0) /* it has none, or what it starts cannot open it either */
+		return errno == ENXIO || errno == ENOENT || errno == ENODEV || errno == EACCES || errno == EPERM ? 0
+														 : -1;
+	int rc = (int)syscall(SYS_ioctl, fd, TIOCNOTTY);
+	(void)syscall(SYS_close, fd);
+	return rc;
 }
 
 /* Registers the group before anything that may take its time or fail, then resets signals and the descriptor limit. */
@@ -144,6 +156,8 @@ static noreturn_fn void launch_child(struct launch *l)
 	l->step = STEP_GROUP;
 	if (!l->worker_stack) {
 		long led = l->terminal > 0 ? lead_session(l) : syscall(SYS_setpgid, 0, 0);
+		if (led == 0 && l->terminal <= 0 && l->confine)
+			led = leave_terminal();
 		if (led == 0 && enter_group(l, (pid_t)syscall(SYS_getpid)) == 0 && restrict_self(l) == 0)
 			(void)run_program(l);
 		leave_failed(l);
@@ -235,7 +249,8 @@ static int launch_guarded(struct spawner *s, struct launch *l, const char *name,
 }
 
 /* Returns owned. As with execvp(3), a file that may not be run is remembered but does not end the search; a PATH
- * directory without search permission is skipped and is not a permission error. */
+ * directory without search permission is skipped and is not a permission error. Another than with execvp(3), so is one that
+ * is not absolute: "." and "./bin" are whatever project we work in, whose files we do not run by ourselves. */
 static char *find_program(const struct child_options *o, const char *const *envp, struct err *err)
 {
 	const char *name = o->argv[0];
@@ -249,10 +264,9 @@ static char *find_program(const struct child_options *o, const char *const *envp
 	while (rest.p && *name) {
 		struct str dir = str_cut(&rest, ':');
 		AUTO_BUF struct buf file = { 0 };
-		if ((!dir.n || dir.p[0] != '/') && o->cwd)
-			buf_addf(&file, "%s/", o->cwd);
-		buf_append(&file, dir);
-		buf_addf(&file, "%s%s", dir.n ? "/" : "", name);
+		if (!str_starts(dir, STR("/")))
+			continue;
+		buf_addf(&file, STR_FMT "/%s", STR_ARG(dir), name);
 		if (stat(file.p, &st) < 0)
 			continue;
 		if (S_ISREG(st.st_mode) && access(file.p, X_OK) == 0)
@@ -381,6 +395,8 @@ static int start_held(struct spawner *s, const struct child_options *o, const st
 	if (o->of == CHILD_OF_US || !s->confiner.hold)
 		return start_process(s, o, st, ret_pid, err);
 	int rc = s->confiner.hold(&options, &held, err);
+	if (o->ret_held)
+		*o->ret_held = held || rc < 0;
 	if (rc == 0)
 		rc = start_process(s, &options, st, ret_pid, err);
 	if (held && rc == 0)

@@ -59,6 +59,7 @@ struct child_options {
 	const struct child_wishes *wishes; /* for the confiner; NULL: none */
 	enum child_of of;                  /* other than CHILD_OF_US: the confiner decides what holds it */
 	void *cage;                        /* with that: whose rules hold it, for the confiner; NULL: it must not run */
+	bool *ret_held;                    /* true: the confiner holds it, or would and cannot; NULL: not asked for */
 	const struct confine *confine;     /* what else holds it (lib/confine/confine.h); NULL: nothing */
 };
 
@@ -75,8 +76,8 @@ struct spawner *spawner_new(struct loop *loop); /* the first child starts the ke
 /* Before the first child. Without a keeper, a kill -9 of this process leaves children behind; without being a subreaper,
  * daemons that children start are found by their mark only. */
 void spawner_limit(struct spawner *s, bool no_keeper, bool no_subreaper);
-/* When this process is killed, the keeper sets the terminal of standard input back to these modes and writes reset to it. It is
- * started now. */
+/* When this process is killed, the keeper sets the terminal of standard input back to these modes and writes reset to it, unless that is
+ * "" then: borrowed, and in memory that processes share it may change. It is started now. */
 struct termios;
 int spawner_keep_terminal(struct spawner *s, const struct termios *modes, const char *reset, struct err *err);
 /* When this process is killed, the keeper removes this file or directory with all in it. It is started now. Too long a path, or more

@@ -30,9 +30,10 @@ enum { KEEPER_PATH = INT32_MIN, KEEPER_NO_PATH = INT32_MIN + 1, KEEPER_PATH_MAX 
 struct keeper {
 	pid_t pid;
 	int fd;
-	/* what it gives back when we are killed; path "": nothing. Set before keeper_start() */
+	/* what it gives back when we are killed; path "", or reset "" then: nothing. Set before keeper_start() */
 	struct keeper_terminal {
-		char path[64], reset[96];
+		char path[64];
+		const char *reset; /* borrowed */
 		struct termios modes;
 	} terminal;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * spawner.c - what all children share: the keeper, the subreaper, groups that outlive their leader, orphans, abandoned
+ * spawner.c - state shared by all children: the keeper, the subreaper, groups that outlive their leader, orphans, abandoned
  * pipes. */
 #include <assert.h>
 #include <errno.h>
@@ -104,13 +104,12 @@ void spawner_forget_path(struct spawner *s, const char *path)
 
 int spawner_keep_terminal(struct spawner *s, const struct termios *modes, const char *reset, struct err *err)
 {
-	struct keeper_terminal t = { .modes = *modes };
+	struct keeper_terminal t = { .modes = *modes, .reset = reset };
 
 	if (s->no_keeper)
 		return 0;
-	if (ttyname_r(STDIN_FILENO, t.path, sizeof t.path) != 0 || strlen(reset) >= sizeof t.reset)
+	if (ttyname_r(STDIN_FILENO, t.path, sizeof t.path) != 0)
 		return err_set(err, ERR_IO, "standard input is not a terminal whose state can be restored");
-	snprintf(t.reset, sizeof t.reset, "%s", reset);
 	s->keeper.terminal = t;
 	return s->prepared ? spawner_new_keeper(s, err) : spawner_prepare(s, err);
 }

@@ -102,6 +102,10 @@ static int take_line(struct feed *f, struct str line)
 		buf_clear(&s->id);
 		buf_append(&s->id, value);
 		s->has_id = true;
+	} else if (s->bare && str_is(field, "error")) {
+		return s->event(s->data, field, value);
+	} else if (s->bare && line.p[0] == '{' && line.p[line.n - 1] == '}') {
+		return s->event(s->data, STR(""), line);
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
  * url.c - URLs, parsed by curl. */
 #include "lib/io/url.h"
 #include <curl/curl.h>
+#include "lib/io/address.h"
 
 static void free_urlp(CURLU **url)
 {
@@ -58,6 +59,14 @@ int url_parse(struct arena *a, const char *text, struct url *ret_url, struct err
 		return err_set(err, ERR_USAGE, "not an http or https address");
 	*ret_url = url;
 	return 0;
+}
+
+bool url_is_loopback(const char *text)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct url u;
+
+	return url_parse(&a, text, &u, NULL) == 0 && address_kind_of_host(str_from(u.host)) == ADDRESS_LOOPBACK;
 }
 
 const char *url_resolve(struct arena *a, const char *base, const char *link)

@@ -16,6 +16,7 @@ enum { URL_LIMIT_BYTES = 8 << 10 };
 
 /* Texts are in the arena. -ERR_USAGE: not a URL. */
 int url_parse(struct arena *a, const char *text, struct url *ret_url, struct err *err);
+bool url_is_loopback(const char *text); /* its host is a number or a name that no other machine has */
 /* Resolves a link or a Location against base. NULL: not http or https. */
 const char *url_resolve(struct arena *a, const char *base, const char *link);
 /* The same URL with https; port 80 becomes 443. */

@@ -8,110 +8,82 @@
 const struct json *json_get_str(const struct json *object, struct str key)
 {
 	const struct json *found = NULL;
+	char last = key.n ? key.p[key.n - 1] : '\0';
 
+	/* most differ in length or in the last letter */
 	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
-		if ((m.key->len == key.n || m.key->escaped) && json_str_eq(m.key, key)) /* most differ in length */
+		const struct json *k = m.key;
+		if (k->escaped ? json_str_eq(k, key)
+			       : k->len == key.n &&
+					 (!key.n || (k->text[key.n - 1] == last && !memcmp(k->text, key.p, key.n))))
 			found = m.value;
 	}
 	return found;
 }
 
-/* Numbers: text until a value is needed. */
+/* Numbers: text until a value is needed. Whole ones are found exactly, without a detour over double: 1.0 and 25e2 are whole, as JSON
+ * Schema has it. */
 
-/* Whole numbers are found exactly, without a detour over double: 1.0 and 25e2 are whole, as JSON Schema has it. */
-
+/* digits * 10^power; the last digit is not 0, unless it is the only one. */
 struct decimal {
-	bool minus;
-	struct str mantissa; /* digits, perhaps with a point */
-	int64_t exponent;
+	bool minus, too_large; /* too_large: the digits do not fit */
+	uint64_t digits;
+	int64_t power;
 };
 
 /* More than any text we read has digits, so that a larger exponent makes no difference. */
 #define EXPONENT_MAX INT64_C(1000000000000)
-#define ALL_ZERO     INT64_MAX
 
-static struct decimal decimal_split(const struct json *v)
+static void add_digit(struct decimal *d, char digit)
 {
-	const char *p = v->text, *end = p + v->len;
-	struct decimal d = { .minus = *p == '-' };
-
-	p += d.minus;
-	const char *start = p;
-	while (p < end && *p != 'e' && *p != 'E')
-		p++;
-	d.mantissa = str_between(start, p);
-	if (p == end)
-		return d;
-	bool minus = *++p == '-';
-	for (p += minus || *p == '+'; p < end; p++)
-		d.exponent = MIN(d.exponent * 10 + (*p - '0'), EXPONENT_MAX);
-	d.exponent = minus ? -d.exponent : d.exponent;
-	return d;
+	d->too_large = d->too_large || __builtin_mul_overflow(d->digits, 10, &d->digits) ||
+		       __builtin_add_overflow(d->digits, digit - '0', &d->digits);
 }
 
-/* The power of ten that the last digit other than 0 stands for; ALL_ZERO if there is none. */
-static int64_t lowest_power(const struct decimal *d)
+static struct decimal decimal_of(const struct json *number)
 {
-	const char *point = memchr(d->mantissa.p, '.', d->mantissa.n);
-	size_t whole = point ? (size_t)(point - d->mantissa.p) : d->mantissa.n;
+	const char *p = number->text, *end = p + number->len;
+	struct decimal d = { .minus = *p == '-' };
+	int64_t exponent = 0;
+	size_t zeros = 0; /* pending: those at the end are part of the power */
+	bool fraction = false;
 
-	for (size_t i = d->mantissa.n; i-- > 0;) {
-		if (d->mantissa.p[i] != '0' && d->mantissa.p[i] != '.')
-			return d->exponent + (i < whole ? (int64_t)(whole - 1 - i) : (int64_t)whole - (int64_t)i);
+	for (p += d.minus; p < end && *p != 'e' && *p != 'E'; p++) {
+		if (*p == '.') {
+			fraction = true;
+			continue;
+		}
+		d.power -= fraction;
+		zeros += *p == '0';
+		for (; zeros && *p != '0'; zeros--)
+			add_digit(&d, '0');
+		if (*p != '0')
+			add_digit(&d, *p);
 	}
-	return ALL_ZERO;
+	bool below = p < end && *++p == '-';
+	for (p += p < end && (below || *p == '+'); p < end; p++)
+		exponent = MIN(exponent * 10 + (*p - '0'), EXPONENT_MAX);
+	bool zero = !d.digits && !d.too_large;
+	d.power = zero ? 0 : d.power + (int64_t)zeros + (below ? -exponent : exponent);
+	return d;
 }
 
 bool json_is_whole(const struct json *v)
 {
-	if (!json_is(v, JSON_NUMBER))
-		return false;
-	struct decimal d = decimal_split(v);
-	return lowest_power(&d) >= 0;
-}
-
-static bool times_ten_plus(uint64_t *v, uint64_t digit)
-{
-	return !__builtin_mul_overflow(*v, 10, v) && !__builtin_add_overflow(*v, digit, v);
+	return json_is(v, JSON_NUMBER) && decimal_of(v).power >= 0;
 }
 
 /* Sign and absolute value of a number that is whole and fits. */
-static bool whole_number(const struct json *number, bool *ret_minus, uint64_t *ret)
+static bool whole_number(const struct json *v, bool *ret_minus, uint64_t *ret)
 {
-	uint64_t v = 0;
-	size_t zeros = 0; /* pending: those at the end of the mantissa are part of the power */
-
-	if (!json_is(number, JSON_NUMBER))
+	if (!json_is(v, JSON_NUMBER))
 		return false;
-	struct decimal d = decimal_split(number);
-	int64_t power = lowest_power(&d);
-	if (power < 0)
-		return false;
+	struct decimal d = decimal_of(v);
+	for (; d.power > 0 && !d.too_large; d.power--)
+		add_digit(&d, '0');
 	*ret_minus = d.minus;
-	*ret = 0;
-	if (power == ALL_ZERO)
-		return true;
-	for (size_t i = 0; i < d.mantissa.n; i++) {
-		char c = d.mantissa.p[i];
-		if (c == '.')
-			continue;
-		if (c == '0') {
-			zeros += v != 0;
-			continue;
-		}
-		for (; zeros; zeros--) {
-			if (!times_ten_plus(&v, 0))
-				return false;
-		}
-		if (!times_ten_plus(&v, (uint64_t)(c - '0')))
-			return false;
-	}
-	for (; power; power--) {
-		if (!times_ten_plus(&v, 0))
-			return false;
-	}
-	*ret = v;
-	return true;
+	*ret = d.digits;
+	return d.power == 0 && !d.too_large;
 }
 
 bool json_u64(const struct json *v, uint64_t *ret)
@@ -264,7 +236,6 @@ char *json_cstr(const struct json *v, struct arena *arena)
 	return memchr(out, '\0', n) ? NULL : out;
 }
 
-/* Compares the decoded value of a string without allocating. */
 bool json_str_eq(const struct json *v, struct str s)
 {
 	if (!json_is(v, JSON_STRING))

@@ -44,6 +44,13 @@ struct json_reader {
  * accepted here (they are legal JSON) and become U+FFFD when a string is decoded. Nodes can take up to 24 times the
  * text (an array of digits; a conversation takes a quarter): lower limits.bytes for untrusted input. */
 int json_parse(struct json_reader *r, const char *text, size_t n, const struct json **ret_root, struct err *err);
+/* The same, for callers that do not report the error. NULL: the text is not JSON. */
+static inline const struct json *json_read(struct json_reader *r, struct str text)
+{
+	const struct json *root;
+
+	return text.n && json_parse(r, text.p, text.n, &root, NULL) == 0 ? root : NULL;
+}
 static inline void json_reader_release(struct json_reader *r)
 {
 	free(r->nodes);

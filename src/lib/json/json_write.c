@@ -78,7 +78,7 @@ void json_put_members(struct json_out *w, const struct json *object, const char 
 
 	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
 		struct str key = json_str(m.key, &a);
-		bool named = json_get_str(replaced, key) != NULL;
+		bool named = json_get_str(replaced, key) || json_get_str(object, key) != m.value;
 		for (size_t i = 0; except && except[i] && !named; i++)
 			named = str_is(key, except[i]);
 		if (named)

@@ -83,14 +83,8 @@ static inline void json_kopen(struct json_out *w, const char *key, char bracket)
 	json_open(w, bracket);
 }
 
-/* Writes nothing if s is NULL. */
-static inline void json_kcstr_if(struct json_out *w, const char *key, const char *s)
-{
-	if (s)
-		json_kcstr(w, key, s);
-}
-
-/* The members of an object, but those that the list except (NULL behind the last) or the object replaced names; both may be NULL. */
+/* The members of an object, but those that the list except (NULL behind the last) or the object replaced names; both may be NULL.
+ * Of a repeated one the last. */
 struct json;
 void json_put_members(struct json_out *w, const struct json *object, const char *const *except,
 		      const struct json *replaced);

@@ -4,6 +4,7 @@
 #include "mcp/auth/auth_flow.h"
 #include "config/settings/settings.h"
 #include "lib/base/id.h"
+#include "lib/base/list.h"
 #include "mcp/auth/oauth_client.h"
 #include "mcp/auth/oauth_http.h"
 #include "mcp/auth/oauth_token.h"
@@ -235,7 +236,6 @@ static int (*const steps[AUTH_END])(struct auth_flow *) = {
 static void on_flow_kick(struct kick *kick)
 {
 	struct auth_flow *f = CONTAINER_OF(kick, struct auth_flow, kick);
-	struct auth_end end = { 0 };
 
 	while (f->state != AUTH_END) {
 		bool fetches = f->fetch && !oauth_fetch_over(f->fetch) && f->state != AUTH_CONSENT;
@@ -245,14 +245,7 @@ static void on_flow_kick(struct kick *kick)
 		if (rc < 0)
 			(void)auth_flow_enter(f, AUTH_END);
 	}
-	end.renewed = f->renewed;
-	end.asked = f->asked;
-	end.refresh_refused = f->refresh_refused;
-	if (f->err.kind)
-		end.err = &f->err;
-	else
-		end.grant = &f->grant;
-	f->fn(f->data, &end);
+	f->over(f);
 }
 
 static void on_consent_limit(struct timer *timer)
@@ -261,30 +254,6 @@ static void on_consent_limit(struct timer *timer)
 
 	f->late = true;
 	on_fact(f);
-}
-
-static struct auth_flow *auth_flow_start(const struct auth_wish *wish, auth_flow_fn *fn, void *data)
-{
-	const struct oauth_challenge *c = &wish->challenge;
-	struct oauth_url url = { 0 };
-	struct auth_flow *f = xnew(struct auth_flow, .env = wish->env, .server = wish->server,
-				   .had = wish->grant ? oauth_grant_copy(wish->grant) : NULL);
-
-	f->store_key = arena_strdup(&f->arena, wish->store_key);
-	f->challenge.metadata_url = arena_strdup(&f->arena, c->metadata_url);
-	f->challenge.scope = arena_strdup(&f->arena, c->scope);
-	f->renew = wish->renew;
-	f->only_renew = wish->only_renew;
-	f->more = wish->more;
-	f->fn = fn;
-	f->data = data;
-	f->kick.step = on_flow_kick;
-	f->limit.fire = on_consent_limit;
-	(void)oauth_url_parse(&f->arena, f->server->url, &url, NULL); /* discovery reports the error */
-	f->loopback_allowed = url.loopback;
-	(void)auth_flow_enter(f, wish->more ? AUTH_RESOURCE : AUTH_RENEW);
-	on_fact(f);
-	return f;
 }
 
 static void auth_flow_free(struct auth_flow *f)
@@ -327,7 +296,7 @@ struct mcp_auth {
 	uint64_t asked_ms[ASK_LIMIT];
 	size_t asked; /* count of all; the last ones are in asked_ms */
 	struct auth_flow *flow;
-	struct waiter *first, **last; /* ended ones first */
+	struct waiter *waiters; /* ended ones first */
 	struct kick kick;
 };
 
@@ -335,19 +304,16 @@ struct mcp_auth {
 static void on_auth_kick(struct kick *kick)
 {
 	struct mcp_auth *a = CONTAINER_OF(kick, struct mcp_auth, kick);
-	AUTO_FREE struct waiter *w = a->first;
+	AUTO_FREE struct waiter *w = list_pop(&a->waiters);
 
-	a->first = w->next;
-	if (!a->first)
-		a->last = &a->first;
-	else if (a->first->ended)
+	if (a->waiters && a->waiters->ended)
 		loop_kick(a->env->loop, &a->kick);
 	w->done(w->data, w->err.kind ? &w->err : NULL);
 }
 
 static void end_waiters(struct mcp_auth *a, const struct err *err)
 {
-	for (struct waiter *w = a->first; w; w = w->next) {
+	for (struct waiter *w = a->waiters; w; w = w->next) {
 		if (!w->ended && err)
 			w->err = *err;
 		w->ended = true;
@@ -368,19 +334,11 @@ static void set_grant(struct mcp_auth *a, struct oauth_grant *grant)
 	a->header = buf_take(&header, NULL);
 }
 
-/* If the file cannot be written, only the next sign-in is lost, not this connection. */
-static void save_grant(struct mcp_auth *a)
-{
-	if (a->env->auth_file)
-		(void)oauth_store_put(a->env->changes, a->env->auth_file, a->store_key, a->server->url, a->grant, NULL);
-}
-
 struct mcp_auth *mcp_auth_new(const struct mcp_env *env, const struct mcp_server *server)
 {
 	struct oauth_grant *stored = NULL;
 	struct mcp_auth *a = xnew(struct mcp_auth, .env = env, .server = server);
 
-	a->last = &a->first;
 	a->kick.step = on_auth_kick;
 	a->store_key = oauth_store_key(&a->arena, server);
 	if (env->auth_file && oauth_store_get(env->auth_file, a->store_key, &stored, NULL) == 0)
@@ -394,10 +352,8 @@ void mcp_auth_free(struct mcp_auth *a)
 		return;
 	kick_cancel(&a->kick);
 	auth_flow_free(a->flow);
-	for (struct waiter *w = a->first, *next; w; w = next) {
-		next = w->next;
+	for (struct waiter *w; (w = list_pop(&a->waiters));)
 		free(w);
-	}
 	set_grant(a, NULL);
 	arena_release(&a->arena);
 	free(a);
@@ -420,27 +376,44 @@ bool mcp_auth_stale(const struct mcp_auth *a)
 	return may_renew(a) && a->grant->token.renew_ms && id_wall_ms() >= a->grant->token.renew_ms;
 }
 
-static void on_flow_end(void *data, const struct auth_end *end)
+static void on_flow_over(struct auth_flow *f)
 {
-	struct mcp_auth *a = data;
-	struct err err = end->err ? *end->err : (struct err){ 0 };
+	struct mcp_auth *a = f->data;
+	struct oauth_grant *grant = NULL;
+	struct err err = f->err;
 
-	if (end->asked)
+	if (f->asked)
 		a->asked_ms[a->asked++ % ASK_LIMIT] = loop_now_ms(a->env->loop);
-	if (end->refresh_refused && a->grant && !end->grant) {
-		struct oauth_grant *grant = oauth_grant_copy(a->grant);
+	if (!err.kind) {
+		a->renewed_at_ms = f->renewed ? loop_now_ms(a->env->loop) : 0;
+		grant = oauth_grant_copy(&f->grant);
+	} else if (f->refresh_refused && a->grant) {
+		grant = oauth_grant_copy(a->grant);
 		grant->token.refresh = NULL;
 		grant->token.renew_ms = 0;
+	}
+	if (grant)
 		set_grant(a, grant);
-		save_grant(a);
-	}
-	if (end->grant) {
-		a->renewed_at_ms = end->renewed ? loop_now_ms(a->env->loop) : 0;
-		set_grant(a, oauth_grant_copy(end->grant));
-		save_grant(a);
-	}
+	if (grant && a->env->auth_file) /* if it cannot be written, the next sign-in is lost, not this connection */
+		(void)oauth_store_put(a->env->changes, a->env->auth_file, a->store_key, a->server->url, grant, NULL);
 	auth_flow_free(TAKE(a->flow));
 	end_waiters(a, err.kind ? &err : NULL);
+}
+
+static void auth_flow_start(struct mcp_auth *a, int status, struct str www_authenticate)
+{
+	struct oauth_url url = { 0 };
+	struct auth_flow *f = xnew(struct auth_flow, .env = a->env, .server = a->server, .store_key = a->store_key,
+				   .had = a->grant ? oauth_grant_copy(a->grant) : NULL, .renew = may_renew(a),
+				   .only_renew = status == 0, .more = status == 403, .over = on_flow_over, .data = a,
+				   .kick.step = on_flow_kick, .limit.fire = on_consent_limit);
+
+	f->challenge = oauth_challenge_read(&f->arena, www_authenticate);
+	(void)oauth_url_parse(&f->arena, f->server->url, &url, NULL); /* discovery reports the error */
+	f->loopback_allowed = url.loopback;
+	(void)auth_flow_enter(f, f->more ? AUTH_RESOURCE : AUTH_RENEW);
+	a->flow = f;
+	on_fact(f);
 }
 
 void mcp_auth_challenge(struct mcp_auth *a, int status, struct str www_authenticate, mcp_auth_fn *done, void *data)
@@ -449,32 +422,22 @@ void mcp_auth_challenge(struct mcp_auth *a, int status, struct str www_authentic
 	struct err err = { 0 };
 	struct waiter *w = xnew(struct waiter, .done = done, .data = data);
 
-	*a->last = w;
-	a->last = &w->next;
+	list_push_last(&a->waiters, w);
 	if (a->flow)
 		return;
-	struct auth_wish wish = {
-		.env = a->env,
-		.server = a->server,
-		.store_key = a->store_key,
-		.grant = a->grant,
-		.challenge = oauth_challenge_read(&arena, www_authenticate),
-		.renew = may_renew(a),
-		.only_renew = status == 0,
-		.more = status == 403,
-	};
+	const char *error = oauth_challenge_read(&arena, www_authenticate).error;
 	bool too_often =
 		a->asked >= ASK_LIMIT && loop_now_ms(a->env->loop) - a->asked_ms[a->asked % ASK_LIMIT] < ASK_SPAN_MS;
-	if (status == 403 && (!wish.challenge.error || strcmp(wish.challenge.error, "insufficient_scope") != 0)) {
+	if (status == 403 && (!error || strcmp(error, "insufficient_scope") != 0)) {
 		(void)err_set(&err, ERR_DENIED, "the server does not allow it (status 403)");
 		end_waiters(a, &err);
 	} else if (status && too_often) {
 		(void)err_set(&err, ERR_DENIED, "signed in %d times within %d minutes, and the server still refuses",
 			      ASK_LIMIT, ASK_SPAN_MS / 60000);
 		end_waiters(a, &err);
-	} else if (status == 0 && !wish.renew) {
+	} else if (status == 0 && !may_renew(a)) {
 		end_waiters(a, NULL);
 	} else {
-		a->flow = auth_flow_start(&wish, on_flow_end, a);
+		auth_flow_start(a, status, www_authenticate);
 	}
 }

@@ -9,30 +9,6 @@
 #include "lib/base/arena.h"
 #include "lib/io/loop.h"
 
-struct auth_flow;
-
-/* Borrowed until auth_flow_start returns, but env and server, which outlive the run */
-struct auth_wish {
-	const struct mcp_env *env;
-	const struct mcp_server *server;
-	const char *store_key;           /* of this server; "" if there is no file */
-	const struct oauth_grant *grant; /* in hand; NULL: none */
-	struct oauth_challenge challenge;
-	bool renew;      /* try the refresh token of grant first */
-	bool only_renew; /* and do nothing else if that fails */
-	bool more;       /* step-up: request the scopes of grant and of the challenge */
-};
-
-/* The result. Exactly one of grant and err is set, both borrowed until the flow is freed, which fn may do. */
-struct auth_end {
-	const struct oauth_grant *grant;
-	bool renewed;         /* with a refresh token */
-	bool asked;           /* with the user's consent */
-	bool refresh_refused; /* the refresh token is no longer valid */
-	const struct err *err;
-};
-typedef void auth_flow_fn(void *data, const struct auth_end *end);
-
 /* What the states share. A step looks at the facts and starts something or takes its result. It returns an enum
  * auth_step, or a negative error kind: the flow ends with err. At most one fetch exists at a time; it is over when a step runs, but
  * that of CONSENT. */
@@ -55,14 +31,16 @@ enum auth_step { AUTH_WAIT, AUTH_AGAIN };
 enum auth_grant_kind { AUTH_CODE, AUTH_CLIENT_CREDENTIALS, AUTH_ASSERTION };
 
 struct auth_flow {
-	const struct mcp_env *env;
+	const struct mcp_env *env; /* borrowed, as are the two below */
 	const struct mcp_server *server;
+	const char *store_key;   /* of this server; "" if there is no file */
 	struct arena arena;      /* of all texts that are not in had */
 	struct oauth_grant *had; /* owned; NULL: none */
-	const char *store_key;
 	struct oauth_challenge challenge;
-	bool renew, only_renew, more;
-	auth_flow_fn *fn;
+	bool renew;                        /* try the refresh token of had first */
+	bool only_renew;                   /* and do nothing else if that fails */
+	bool more;                         /* step-up: request the scopes of had and of the challenge */
+	void (*over)(struct auth_flow *f); /* at AUTH_END: grant counts, or err is why there is none; may free f */
 	void *data;
 
 	enum auth_state state;
@@ -83,8 +61,10 @@ struct auth_flow {
 	const char *code;              /* or the assertion */
 	bool client_is_gone;           /* the server no longer knows the client of had */
 
-	struct oauth_grant grant;             /* being assembled; borrows from arena */
-	bool renewed, refresh_refused, asked; /* as in struct auth_end */
+	struct oauth_grant grant; /* being assembled; borrows from arena and had */
+	bool renewed;             /* with a refresh token */
+	bool asked;               /* with the user's consent */
+	bool refresh_refused;     /* the refresh token is no longer valid */
 	struct err err;
 };
 

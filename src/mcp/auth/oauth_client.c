@@ -203,7 +203,8 @@ int oauth_register_read(struct arena *arena, struct str answer, unsigned methods
 	};
 	if (!c.id || !c.id[0])
 		return err_set(err, ERR_PROTOCOL, "client_id is missing");
-	if (!json_i64(json_get(root, "client_secret_expires_at"), &expires_s) || expires_s > INT64_MAX / 1000)
+	if (!json_i64(json_get(root, "client_secret_expires_at"), &expires_s) || expires_s < 0 ||
+	    expires_s > INT64_MAX / 1000)
 		expires_s = 0;
 	c.expires_ms = expires_s * 1000;
 	struct str method = json_str(json_get(root, "token_endpoint_auth_method"), arena);

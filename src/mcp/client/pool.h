@@ -40,11 +40,6 @@ struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_env *env, struct 
 void mcp_lease_leave(struct mcp_lease *l); /* cancels open calls of this lease; on_change is not called */
 /* NULL: the lease is disabled, or the pool is drained. */
 struct mcp_client *mcp_lease_client(struct mcp_lease *l);
-static inline struct mcp_server *mcp_lease_server(const struct mcp_lease *l)
-{
-	return l->server;
-}
-
 enum mcp_state mcp_lease_state(const struct mcp_lease *l);
 /* Still connecting. False once it is connected, has failed, or needs authorisation. */
 static inline bool mcp_lease_settling(const struct mcp_lease *l)
@@ -99,16 +94,6 @@ void mcp_selection_leave(struct mcp_selection *s, struct str name);
 
 /* By its name, else by its name in tool names (characters outside [A-Za-z0-9_-] are '_' there). */
 struct mcp_lease *mcp_selection_find(const struct mcp_selection *s, struct str name);
-static inline size_t mcp_selection_count(const struct mcp_selection *s)
-{
-	return s->count;
-}
-
-static inline struct mcp_lease *mcp_selection_at(const struct mcp_selection *s, size_t i)
-{
-	return s->leases[i];
-}
-
 /* Appends the tools of all connected servers, in the order of joining. They live until their lease leaves. */
 void mcp_selection_tools(struct mcp_selection *s, struct tool_set *out);
 

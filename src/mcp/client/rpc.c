@@ -235,7 +235,7 @@ struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *cal
 	struct mcp_request *r = xnew(struct mcp_request, .rpc = rpc, .answer = call->answer, .progress = call->progress,
 				     .data = call->data, .owner = call->owner, .timer.fire = on_request_limit,
 				     .kick.step = on_request_over, .timeout_ms = timeout_ms, .idle_ms = idle_ms,
-				     .deadline_ms = loop_now_ms(rpc->loop) + timeout_ms, .urgent = urgent,
+				     .deadline_ms = loop_deadline_ms(rpc->loop, timeout_ms), .urgent = urgent,
 				     .method = xstrdup(call->method),
 				     .tool_use_id = call->tool_use_id ? xstrdup(call->tool_use_id) : NULL);
 
@@ -267,7 +267,7 @@ void mcp_request_resume(struct mcp_request *r)
 	if (r->over || --r->held)
 		return;
 	request_renumber(r);
-	r->deadline_ms = loop_now_ms(r->rpc->loop) + r->timeout_ms; /* the user's time does not count */
+	r->deadline_ms = loop_deadline_ms(r->rpc->loop, r->timeout_ms); /* the user's time does not count */
 	request_arm(r);
 	if (r->rpc->transport && r->rpc->ready)
 		request_send(r);

@@ -356,7 +356,8 @@ struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mc
 			 * permission. */
 			.flags = TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) |
 				 (t->needs_user ? TOOL_NEEDS_USER : 0) |
-				 (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT) | (b->comms ? TOOL_COMMS : 0),
+				 (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT) |
+				 (b->comms ? TOOL_COORDINATOR : 0),
 			.server = names_begin,
 			.ctx = ctx,
 			.start = tool_run_start,

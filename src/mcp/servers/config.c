@@ -136,7 +136,6 @@ int mcp_location_set(const struct mcp_location *location, struct str name, struc
 struct loading {
 	struct mcp_config *config;
 	const struct mcp_config_spec *spec;
-
 	struct err *err;
 };
 
@@ -436,12 +435,9 @@ int mcp_config_load(const struct mcp_config_spec *spec, struct mcp_config **ret_
 {
 	struct mcp_config *c = xcalloc(1, sizeof *c);
 	struct loading w = { .config = c, .spec = spec, .err = err };
-	const struct json *lock = settings_get(spec->settings, "strictPluginOnlyCustomization", NULL);
 
-	/* true, or an object or list that names mcp */
-	c->plugins_only = json_bool(lock) || json_bool(json_get(lock, "mcp"));
-	for (const struct json *v = json_items(lock); v; v = json_next(lock, v))
-		c->plugins_only = c->plugins_only || json_str_is(v, "mcp");
+	c->plugins_only =
+		settings_locks_kind(settings_get(spec->settings, "strictPluginOnlyCustomization", NULL), "mcp");
 	int status = mcp_policy_new(spec->settings, &c->notes, &c->policy, err);
 	if (status == 0)
 		status = read_managed(&w);

@@ -22,27 +22,6 @@ const char *mcp_scope_word(enum mcp_scope scope)
 	return words[scope];
 }
 
-static void add_name_part(struct buf *out, struct str part)
-{
-	for (size_t i = 0; i < part.n; i++) {
-		char c = part.p[i];
-		bool inside =
-			((unsigned char)c & 0xc0) == 0x80; /* of a character whose first byte has its '_' already */
-		if (!inside)
-			buf_addch(out, char_is_alnum(c) || c == '-' ? c : '_');
-	}
-}
-
-void mcp_name_add(struct buf *out, struct str server, struct str tool)
-{
-	buf_addstr(out, "mcp__");
-	add_name_part(out, server);
-	if (!tool.n)
-		return;
-	buf_addstr(out, "__");
-	add_name_part(out, tool);
-}
-
 enum child_of mcp_server_origin(const struct mcp_server *s)
 {
 	bool own = s->scope == MCP_SCOPE_MANAGED || s->scope == MCP_SCOPE_FLAG || s->scope == MCP_SCOPE_USER ||
@@ -60,16 +39,6 @@ void mcp_server_unref(struct mcp_server *s)
 	free(s);
 }
 
-static const char *const *copy_texts(struct arena *a, const char *const *list)
-{
-	size_t n = str_count(list);
-	const char **copy = arena_calloc(a, (n + 1) * sizeof *copy);
-
-	for (size_t i = 0; i < n; i++)
-		copy[i] = arena_strdup(a, list[i]);
-	return copy;
-}
-
 void mcp_env_set(struct mcp_env *env, const struct mcp_env *base)
 {
 	struct mcp_env old = *env;
@@ -79,8 +48,8 @@ void mcp_env_set(struct mcp_env *env, const struct mcp_env *base)
 	env->cwd = arena_strdup(&a, base->cwd);
 	env->project_dir = arena_strdup(&a, base->project_dir);
 	env->session_id = arena_strdup(&a, base->session_id);
-	env->envp = copy_texts(&a, base->envp);
-	env->roots = copy_texts(&a, base->roots);
+	env->envp = arena_strdup_list(&a, base->envp, 0);
+	env->roots = arena_strdup_list(&a, base->roots, 0);
 	env->refs = old.refs;
 	env->arena = a;
 	arena_release(&old.arena);

@@ -8,6 +8,7 @@
 #include "lib/io/spawn.h"
 #include "lib/json/json.h"
 #include "lib/io/http.h"
+#include "core/tool/tool_facts.h"
 
 enum mcp_kind { MCP_STDIO, MCP_HTTP, MCP_SSE, MCP_SDK };
 
@@ -99,9 +100,6 @@ int mcp_server_read(const struct mcp_entry *entry, struct buf *notes, struct mcp
 const char *mcp_server_key(struct mcp_server *s);
 /* Same command and arguments, or same URL; environment and headers are ignored. Same keys have the same endpoint. */
 bool mcp_server_same_endpoint(const struct mcp_server *a, const struct mcp_server *b);
-
-/* mcp__SERVER__TOOL: every character outside [A-Za-z0-9_-] becomes '_'. tool empty: without the last part. */
-void mcp_name_add(struct buf *out, struct str server, struct str tool);
 
 /* Process environment of server connections. Users with the same one share connections. */
 

@@ -32,7 +32,7 @@ printf_like(2, 3) static void helper_fail(struct remote *r, const char *fmt, ...
 static bool is_clean(struct str s, const char *unwanted)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f || strchr(unwanted, s.p[i]))
+		if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f || char_in(s.p[i], unwanted))
 			return false;
 	return true;
 }

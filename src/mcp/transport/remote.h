@@ -7,8 +7,6 @@
 #include "mcp/transport/transport_int.h"
 #include "lib/io/sse.h"
 
-struct exchange;
-
 /* headersHelper: the command that prints headers */
 struct remote_helper {
 	struct capture run;
@@ -57,7 +55,6 @@ void remote_release(struct remote *r);
  *        ^                              |                                                                          |
  *        +---- 401, 403, moved ---------+                                                                          |
  *        +------------------------------------------------(timer)-------------------------------------------------+ */
-struct exchange;
 
 struct exchange_class {
 	void (*head)(struct exchange *x); /* status and headers received; may be NULL */

@@ -82,8 +82,6 @@ static void on_core_kick(struct kick *kick)
 
 	while (!c->closing && c->losses) {
 		AUTO_FREE struct mcp_loss *l = list_pop(&c->losses);
-		if (!c->losses)
-			c->losses_end = &c->losses;
 		if (l->id)
 			c->t.handlers.on_lost(c->t.data, l->id, &l->err);
 		else
@@ -111,7 +109,6 @@ struct mcp_transport *mcp_transport_new(const struct mcp_env *env, struct mcp_se
 	c->t.server = mcp_server_ref(server);
 	c->t.env = env;
 	c->kick.step = on_core_kick;
-	c->losses_end = &c->losses;
 	return &c->t;
 }
 
@@ -127,8 +124,7 @@ void mcp_core_lose(struct mcp_core *c, int64_t id, const struct err *err)
 {
 	struct mcp_loss *l = xnew(struct mcp_loss, .id = id, .err = *err);
 
-	*c->losses_end = l;
-	c->losses_end = &l->next;
+	list_push_last(&c->losses, l);
 	loop_kick(c->t.env->loop, &c->kick);
 }
 
@@ -150,20 +146,21 @@ void mcp_core_over(struct mcp_core *c)
 
 /* Lines out of a byte stream, with a limit. */
 
-/* The end of a line, with its last bytes. */
+/* rest: the last bytes of the line. What is called may feed more. */
 static void report_line(struct line_reader *r, struct str rest)
 {
-	bool cut = r->held.n + rest.n > r->limit_bytes;
+	AUTO_BUF struct buf held = r->held;
+	bool cut = held.n + rest.n > r->limit_bytes;
 	struct str line = rest;
 
-	if (cut || r->held.n) {
-		buf_add(&r->held, rest.p, cut ? r->limit_bytes - r->held.n : rest.n);
-		line = buf_str(&r->held);
+	r->held = (struct buf){ 0 };
+	if (cut || held.n) {
+		buf_add(&held, rest.p, cut ? r->limit_bytes - held.n : rest.n);
+		line = buf_str(&held);
 	}
 	if (!cut && line.n && line.p[line.n - 1] == '\r')
 		line.n--;
 	r->line(r->data, line, cut);
-	buf_release(&r->held);
 }
 
 void line_reader_feed(struct line_reader *r, const char *p, size_t n)

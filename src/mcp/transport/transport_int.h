@@ -13,7 +13,7 @@ struct mcp_loss;
 struct mcp_core {
 	struct mcp_transport t; /* first; and a core is the first member of each kind's struct */
 	struct kick kick;
-	struct mcp_loss *losses, **losses_end; /* to be reported, in order */
+	struct mcp_loss *losses; /* to be reported, in order */
 	bool closing, over;
 	struct err end; /* kind 0: closed on request */
 	bool needs_auth, again;

@@ -2,6 +2,7 @@
  * transport_sse.c - HTTP with the older event stream (protocol 2024-11-05): a GET opens the stream, its first event has
  * the URL for messages, and all answers come on the stream. Its end is the end of the connection. */
 #include "mcp/transport/remote.h"
+#include "lib/base/list.h"
 #include "lib/io/url.h"
 #include "mcp/auth/oauth_http.h"
 
@@ -15,9 +16,9 @@ struct waiting {
 };
 
 struct sse_transport {
-	struct remote remote;               /* first */
-	char *endpoint;                     /* NULL: not known yet */
-	struct waiting *queue, **queue_end; /* messages until then */
+	struct remote remote;  /* first */
+	char *endpoint;        /* NULL: not known yet */
+	struct waiting *queue; /* messages until then */
 	struct timer patience;
 };
 
@@ -63,12 +64,10 @@ static void take_endpoint(struct sse_transport *s, struct str text)
 	}
 	s->endpoint = xstrdup(url);
 	timer_stop(s->remote.core.t.env->loop, &s->patience);
-	for (struct waiting *w = s->queue, *next; w; w = next) {
-		next = w->next;
+	for (struct waiting *w; (w = list_pop(&s->queue));) {
 		(void)exchange_start(&s->remote, &message, "POST", url, w->id, (struct str){ w->json, w->n });
 		free(w);
 	}
-	s->queue = NULL;
 }
 
 static void on_stream_event(struct exchange *x, struct str name, struct str payload)
@@ -106,7 +105,6 @@ static int sse_start(struct mcp_transport *t, struct err *err)
 {
 	struct sse_transport *s = CONTAINER_OF(t, struct sse_transport, remote.core.t);
 
-	s->queue_end = &s->queue;
 	s->patience.fire = on_patience_over;
 	int rc = remote_start(&s->remote, err);
 	if (rc < 0)
@@ -129,8 +127,7 @@ static void sse_send(struct mcp_transport *t, int64_t id, struct str json)
 	struct waiting *w = xmalloc(sizeof *w + json.n);
 	*w = (struct waiting){ .id = id, .n = json.n };
 	memcpy(w->json, json.p, json.n);
-	*s->queue_end = w;
-	s->queue_end = &w->next;
+	list_push_last(&s->queue, w);
 }
 
 static void sse_close(struct mcp_transport *t)
@@ -143,10 +140,8 @@ static void sse_free(struct mcp_transport *t)
 	struct sse_transport *s = CONTAINER_OF(t, struct sse_transport, remote.core.t);
 
 	timer_stop(t->env->loop, &s->patience);
-	for (struct waiting *w = s->queue, *next; w; w = next) {
-		next = w->next;
+	for (struct waiting *w; (w = list_pop(&s->queue));)
 		free(w);
-	}
 	free(s->endpoint);
 	remote_release(&s->remote);
 	free(s);

@@ -26,14 +26,14 @@ const struct cadre_command command_agents = {
 	.name = "agents",
 	.summary = "list, show, check and create agents, share their memory",
 	.help = "Usage: cadre agents [list]             the agents that can be called, and what overrides what\n"
-		"       cadre agents show NAME          one of them: each field with its origin, its tools and model\n"
-		"       cadre agents check [PATH...]    every file, or those named: what was read, forgiven, refused\n"
-		"       cadre agents memory NAME        copy its user memory into the project, for others who work on it\n"
-		"       cadre agents new NAME           write a first .claude/agents/NAME.md\n"
+		"       cadre agents show NAME          one agent: each field with its origin, its tools and model\n"
+		"       cadre agents check [PATH...]    what was read, tolerated and refused in each file\n"
+		"       cadre agents memory NAME        copy its user memory into the project, for others\n"
+		"       cadre agents new NAME           create .claude/agents/NAME.md from a template\n"
 		"\n"
-		"Agents are looked for in plugins, in the user's and the project's settings and agents directories,\n"
-		"in --agents and in the managed directory; a later place overrides an earlier one by name.\n"
-		"check ends with 1 if a file is refused.\n",
+		"Agents are read from plugins, the user's and the project's settings and agents directories,\n"
+		"--agents, and the managed directory; a later source overrides an earlier one by name.\n"
+		"check exits with 1 if a file is refused.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", 0, agents_list },
@@ -299,7 +299,7 @@ static void check_problem(struct check *k, const char *path, unsigned line, cons
 	json_putf(&k->w, "{file:'%s', loaded:false, is_agent:false", path);
 	diagnostics_put(&k->w, &problem, 1);
 	json_close(&k->w);
-	report_line(k->report, CADRE_BAD, "%s: %s", path, message);
+	report_line(k->report, CADRE_BAD, "%s: %s", report_position(k->report, path, line), message);
 	k->refused++;
 }
 

@@ -11,12 +11,12 @@ struct cadre_call {
 	const struct cadre_command *command;
 	const struct cadre_command_word *word;
 	struct args args;            /* options and words, read */
-	const char *const *operands; /* behind the word: as many as word->operands says; NULL behind the last */
+	const char *const *operands; /* after the word: as many as word->operands says; NULL after the last */
 	size_t count;
 	const struct cadre_command_io *io; /* never NULL */
 	struct cadre_report *report;       /* to be filled */
 	bool told;                         /* io->on_piece got the answer */
-	struct err *err;                   /* says why, if the function returns below 0 */
+	struct err *err;                   /* the reason, if the function returns below 0 */
 };
 
 typedef int command_fn(struct cadre_call *call); /* what a word of a command runs */

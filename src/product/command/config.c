@@ -3,25 +3,25 @@
 #include "product/command/command.h"
 #include "config/settings/settings_key.h"
 
-static command_fn config_list, config_explain, config_get, config_keys;
+static command_fn config_list, config_key, config_keys;
 
 const struct cadre_command command_config = {
 	.name = "config",
 	.summary = "list, get and explain settings",
-	.help = "Usage: cadre config [list]          what is set, from which file and line; files that were looked for\n"
-		"       cadre config get KEY         one value, or its default; ends with 1 if there is none\n"
-		"       cadre config explain KEY     what every layer says about a key, and which one wins\n"
-		"       cadre config keys            every setting that is known, its default and meaning\n"
+	.help = "Usage: cadre config [list]          the effective values with file and line; the files of all layers\n"
+		"       cadre config get KEY         one value, or its default; exits with 1 if there is none\n"
+		"       cadre config explain KEY     the value of a key in every layer, and which one applies\n"
+		"       cadre config keys            every known setting, its default and meaning\n"
 		"\n"
-		"A key is a path such as model, permissions.deny or worktree.baseRef. The layers, the highest first:\n"
+		"A key is a path such as model, permissions.deny or worktree.baseRef. The layers, highest first:\n"
 		"  managed   /etc/claude-code/managed-settings.json, then managed-settings.d/*.json\n"
 		"  flag      --settings\n"
 		"  local     .claude/settings.local.json, here and at the root of the repository\n"
 		"  project   .claude/settings.json\n"
 		"  user      settings.json in CLAUDE_CONFIG_DIR, or in ~/.claude\n"
-		"Of texts, numbers and switches the highest one counts; objects are merged; lists are joined.\n"
-		"A value that does not fit is left out and listed here. If it restricts, or a file is not valid JSON,\n"
-		"no agent runs until that is right.\n"
+		"For strings, numbers and switches the highest layer applies; objects are merged; lists are joined.\n"
+		"An invalid value is left out and listed here. If it restricts, or if a file is not valid JSON, no\n"
+		"agent runs until it is fixed.\n"
 		"\n"
 		"Examples:\n"
 		"  cadre config explain permissions.allow\n"
@@ -30,8 +30,8 @@ const struct cadre_command command_config = {
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", 0, config_list },
-			{ "explain", "KEY", 0, config_explain },
-			{ "get", "KEY", 0, config_get },
+			{ "explain", "KEY", 0, config_key },
+			{ "get", "KEY", 0, config_key },
 			{ "keys", "", 0, config_keys },
 			{ .name = NULL },
 		},
@@ -82,11 +82,12 @@ static void list_file(void *data, const struct settings_view *view)
 {
 	struct list *l = data;
 	bool there = view->effect != EFFECT_NO_FILE;
+	const char *state = !there ? "not there" : view->effect == EFFECT_REFUSED ? "refused" : "read";
 
 	json_putf(&l->w, "{layer:'%s', file:'%s', exists:!!%d}", settings_layer_name(view->origin.layer),
 		  view->origin.file, there);
-	report_row(l->report, there ? CADRE_PLAIN : CADRE_NOTE, settings_layer_name(view->origin.layer),
-		   there ? "read" : "not there", view->origin.file, NULL);
+	report_row(l->report, there ? CADRE_PLAIN : CADRE_NOTE, settings_layer_name(view->origin.layer), state,
+		   view->origin.file, NULL);
 }
 
 static int config_list(struct cadre_call *call)
@@ -120,7 +121,11 @@ static int config_list(struct cadre_call *call)
 		put_origin(&l.w, at);
 		json_putf(&l.w, "kind:'%s', key:'%s', message:'%s'}", kinds[notes[i].kind], notes[i].key,
 			  notes[i].message);
-		report_line(l.report, CADRE_WARN, "%s:%u:%u: %s", at->file, at->line, at->column, notes[i].message);
+		if (notes[i].key)
+			report_line(l.report, CADRE_WARN, "%s:%u:%u: %s", at->file, at->line, at->column,
+				    notes[i].message);
+		else
+			report_line(l.report, CADRE_BAD, "%s", notes[i].message);
 	}
 	json_putf(&l.w, "]}");
 	settings_unref(s);
@@ -153,13 +158,9 @@ static int config_keys(struct cadre_call *call)
 }
 
 static const char *const effects[] = {
-	[EFFECT_NO_FILE] = "no file",
-	[EFFECT_SILENT] = "-",
-	[EFFECT_IGNORED] = "ignored",
-	[EFFECT_HELD] = "held",
-	[EFFECT_OVERRIDDEN] = "overridden",
-	[EFFECT_JOINS] = "joined",
-	[EFFECT_WINS] = "wins",
+	[EFFECT_NO_FILE] = "no file", [EFFECT_REFUSED] = "refused", [EFFECT_SILENT] = "-",
+	[EFFECT_IGNORED] = "ignored", [EFFECT_HELD] = "held",       [EFFECT_OVERRIDDEN] = "overridden",
+	[EFFECT_JOINS] = "joined",    [EFFECT_WINS] = "wins",
 };
 
 static int get_value(const struct settings *s, const char *name, struct cadre_report *report, struct err *err)
@@ -225,7 +226,7 @@ static void explain_key(struct explain *e, const char *name, const struct settin
 	else if (!key && setting_is_group(str_from(name)))
 		report_line(e->report, CADRE_PLAIN, "%s: a group of settings", name);
 	else if (!key)
-		report_line(e->report, CADRE_WARN, "%s: not a setting that is known here; it has no effect", name);
+		report_line(e->report, CADRE_WARN, "%s: unknown setting, without effect", name);
 	if (!key)
 		return;
 	setting_expected(&expected, key);
@@ -278,9 +279,7 @@ static int explain_layers(const struct settings *s, const char *name, struct cad
 	return 0;
 }
 
-/* Runs fn with the settings and the key that was named. */
-static int with_key(struct cadre_call *call,
-		    int (*fn)(const struct settings *s, const char *key, struct cadre_report *report, struct err *err))
+static int config_key(struct cadre_call *call)
 {
 	const char *name = call->operands[0];
 	struct str path = str_from(name);
@@ -291,7 +290,8 @@ static int with_key(struct cadre_call *call,
 		return status;
 	const struct setting_key *near = setting_nearest(path);
 	if (settings_get(s, name, NULL) || setting_at_or_above(path) || setting_is_group(path))
-		status = fn(s, name, call->report, call->err);
+		status = (!strcmp(call->word->name, "get") ? get_value : explain_layers)(s, name, call->report,
+											 call->err);
 	else if (near)
 		status = err_set(call->err, ERR_NOT_FOUND, "no such setting: %.80s (did you mean %s?)", name,
 				 near->path);
@@ -300,14 +300,4 @@ static int with_key(struct cadre_call *call,
 				 name);
 	settings_unref(s);
 	return status;
-}
-
-static int config_get(struct cadre_call *call)
-{
-	return with_key(call, get_value);
-}
-
-static int config_explain(struct cadre_call *call)
-{
-	return with_key(call, explain_layers);
 }

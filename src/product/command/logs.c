@@ -20,12 +20,12 @@ static int logs_run(struct cadre_call *call);
 
 const struct cadre_command command_logs = {
 	.name = "logs",
-	.summary = "what an agent said and did",
-	.help = "Usage: cadre logs AGENT       its transcript for people: texts, tools, times, results cut short\n"
-		"       cadre logs -f AGENT    follows it until it ends\n"
+	.summary = "show what an agent said and did",
+	.help = "Usage: cadre logs AGENT       a readable transcript: texts, tools, times, shortened results\n"
+		"       cadre logs -f AGENT    follow it until the agent ends\n"
 		"\n"
-		"AGENT is an id, the beginning of one, or a name; `cadre tasks` lists them. With --json the lines of the\n"
-		"transcript are printed as they are.\n",
+		"AGENT is an id, the beginning of one, or a name; `cadre tasks` lists them. --json prints the lines\n"
+		"of the transcript unchanged.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "AGENT", CADRE_COMMAND_BLOCKS, logs_run },
@@ -246,10 +246,8 @@ static int logs_run(struct cadre_call *call)
 	struct found_task found;
 	struct err *err = call->err;
 
-	if (task_list_collect(&list, call->services, &dirs, err) < 0)
-		return -(int)err->kind;
-	task_list_add_forgotten(&list, dirs.project_dir, false);
-	if (task_list_find(&list, call->operands[0], NULL, &found, err) < 0)
+	if (task_list_collect(&list, call->services, &dirs, err) < 0 ||
+	    task_list_find(&list, &dirs, call->operands[0], NULL, &found, err) < 0)
 		return -(int)err->kind;
 	if (!found.row->transcript[0])
 		return err_set(err, ERR_NOT_FOUND, "agent %s keeps no transcript (--no-session-persistence)",

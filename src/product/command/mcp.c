@@ -7,33 +7,34 @@ static command_fn mcp_list, mcp_add, mcp_add_json, mcp_get, mcp_remove;
 
 const struct cadre_command command_mcp = {
 	.name = "mcp",
-	.summary = "list, add, remove and test MCP servers, or be one",
-	.help = "Usage: cadre mcp [list]                       every server, where it stands, and whether it counts\n"
-		"       cadre mcp get NAME                     one of them\n"
-		"       cadre mcp add NAME -- COMMAND [ARG...] a program that is started, which speaks MCP on its pipes\n"
+	.summary = "list, add, remove and test MCP servers, or serve cadre's tools",
+	.help = "Usage: cadre mcp [list]                       every server, its source, and whether it is used\n"
+		"       cadre mcp get NAME                     one server\n"
+		"       cadre mcp add NAME -- COMMAND [ARG...] a program that speaks MCP on standard input and output\n"
 		"       cadre mcp add NAME --transport http URL\n"
-		"       cadre mcp add-json NAME JSON           the same with the entry as it is written in files\n"
+		"       cadre mcp add-json NAME JSON           an entry in the form of the configuration files\n"
 		"       cadre mcp remove NAME\n"
-		"       cadre mcp test NAME                    connects, and reports what the server offers\n"
-		"       cadre mcp test --url URL | -- COMMAND  the same for one that is not configured\n"
-		"       cadre mcp login NAME                   the same, and sends you to where you sign in, if it wants that\n"
-		"       cadre mcp serve                        is a server itself, on standard input and output\n"
+		"       cadre mcp test NAME                    connect, and report what the server offers\n"
+		"       cadre mcp test --url URL | -- COMMAND  the same for a server that is not configured\n"
+		"       cadre mcp login NAME                   the same, and sign in if the server requires it\n"
+		"       cadre mcp serve                        be a server, on standard input and output\n"
 		"\n"
-		"A scope says for whom a server is: local (the default) for you in this folder, project for everybody who\n"
-		"works on it, in .mcp.json, and user for you everywhere. local goes before project, project before user;\n"
-		"--mcp-config goes before all of them, servers of plugins come last. Of two with one name the first counts.\n"
-		"A conversation on the terminal asks before it uses a server of a project for the first time and keeps the\n"
-		"answer in .claude/settings.local.json. ${NAME} and ${NAME:-default} in an entry are taken from the environment, so that keys need not\n"
-		"be in a file. Only test, login and serve start anything. get ends with 1 if the server is refused, test and\n"
-		"login if it cannot be connected to.\n"
+		"The scope of a server is local (the default: for you, in this folder), project (for all who work on\n"
+		"it, in .mcp.json) or user (for you, everywhere). Of several servers with one name the first applies:\n"
+		"--mcp-config, local, project, user, then plugins. A conversation on the terminal asks before it uses\n"
+		"a server of a project for the first time and keeps the answer in .claude/settings.local.json.\n"
+		"${NAME} and ${NAME:-default} in an entry are read from the environment, so that a file need not\n"
+		"contain keys. Only test, login and serve start anything. get exits with 1 if the server is refused,\n"
+		"test and login if the connection fails.\n"
 		"\n"
-		"serve offers the tools that read, change and run things here, and `agent`, which gives a task to a subagent.\n"
-		"It asks no questions: a call that the rules of the settings, --allowed-tools and --permission-mode do not allow is denied.\n"
+		"serve offers the tools that read, change and run things here, and `agent`, which gives a task to a\n"
+		"subagent. It asks no questions: a call that the rules of the settings, --allowed-tools and\n"
+		"--permission-mode do not allow is denied.\n"
 		"\n"
 		"Examples:\n"
 		"  cadre mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n"
 		"  cadre mcp add db --scope project --env 'DB_URL=${DB_URL}' -- ./tools/db-server --read-only\n"
-		"  cadre mcp add tickets --transport http --header 'X-Key: ${TICKETS_KEY}' -- https://tickets.example.com/mcp\n"
+		"  cadre mcp add tickets --transport http --header 'X-Key: ${TICKETS_KEY}' -- https://example.com/mcp\n"
 		"  cadre mcp add-json build '{\"command\": \"./build-server\", \"timeout\": 60000}' --scope user\n"
 		"  cadre mcp remove db --scope project\n"
 		"  cadre mcp test -- npx -y @modelcontextprotocol/server-memory\n"
@@ -56,10 +57,10 @@ const struct cadre_command command_mcp = {
 						 OPTION_CHOICES("stdio", "http", "sse"),
 						 .help = "How a server is reached: stdio (the default), http or sse." },
 					       { "url", NULL, 0, CADRE_OPTION_REQUIRED, 0, "address",
-						 .help = "With test: a server that need not be configured." },
+						 .help = "With test: a server that is not configured." },
 					       { "env", NULL, 'e', CADRE_OPTION_REQUIRED, CADRE_OPTION_VARIADIC,
 						 "name=value...",
-						 .help = "With add: variables of the program that is started." },
+						 .help = "With add: environment variables of the program." },
 					       { "header", NULL, 'H', CADRE_OPTION_REQUIRED, CADRE_OPTION_VARIADIC,
 						 "name: value...", .help = "With add: headers of every request." },
 					       { .name = NULL } },
@@ -248,7 +249,7 @@ int mcp_write_entry(struct buf *out, const struct wanted_server *e, struct err *
 	if (stdio && (str_starts(str_from(first), STR("http://")) || str_starts(str_from(first), STR("https://"))))
 		return err_set(err, ERR_USAGE, "%.120s is an address: add --transport http (or sse)", first);
 	if (!stdio && e->words[1])
-		return err_set(err, ERR_USAGE, "expected one address, but there is '%.60s' behind it", e->words[1]);
+		return err_set(err, ERR_USAGE, "expected one address, but '%.60s' follows", e->words[1]);
 	if (!stdio && e->env && e->env[0])
 		return err_set(err, ERR_USAGE, "a server that is reached by its address has no env; stdio has");
 	json_putf(&w, "{type:'%s'", e->transport);
@@ -377,7 +378,7 @@ static int find_entry(const struct mcp_locations *locations, const char *name, c
 			return -(int)err->kind;
 		if (there && found && found->scope != location->scope)
 			return err_set(err, ERR_USAGE,
-				       "server '%.60s' is there with scope %s and scope %s: say which one with --scope",
+				       "server '%.60s' exists with scope %s and scope %s: choose one with --scope",
 				       name, mcp_scope_word(found->scope), mcp_scope_word(location->scope));
 		if (there && !found)
 			found = location;

@@ -12,14 +12,14 @@ static command_fn permissions_list, permissions_test;
 
 const struct cadre_command command_permissions = {
 	.name = "permissions",
-	.summary = "list permission rules, and test what they say about a call",
-	.help = "Usage: cadre permissions [list]               every rule that holds, and the file it stands in\n"
+	.summary = "list permission rules, and test how they decide a call",
+	.help = "Usage: cadre permissions [list]               every rule that applies, and its file\n"
 		"       cadre permissions test CALL [AGENT]    would it run? which rule, file, mode and step decide\n"
 		"\n"
-		"CALL is a tool with what its rules look at, or JSON with the whole input. AGENT is a type of agent that\n"
-		"makes the call; without one it is the main agent. Rules are read from the settings (see `cadre config\n"
-		"explain permissions.deny`), --allowedTools and --disallowedTools. deny goes before ask, ask before allow,\n"
-		"whichever file they stand in. test ends with 1 if the call is denied.\n"
+		"CALL is a tool with the value that its rules match, or JSON with the whole input. AGENT is the type\n"
+		"of agent that makes the call; the default is the main agent. Rules are read from the settings (see\n"
+		"`cadre config explain permissions.deny`), --allowedTools and --disallowedTools. deny precedes ask,\n"
+		"and ask precedes allow, in any file. test exits with 1 if the call is denied.\n"
 		"\n"
 		"Examples:\n"
 		"  cadre permissions test 'Bash(git push origin main)'\n"
@@ -186,23 +186,25 @@ static int read_short(struct permission_test *t, struct str text, struct err *er
 }
 
 /* What the definition says, as tool_choice_birth(). main: the session runs as it. */
-static void take_definition(struct permission_test *t, const struct agent_definition *d, bool main,
-			    struct permission_birth *ret_birth)
+static void take_definition(struct permission_test *t, const struct catalog *registry, const struct agent_definition *d,
+			    bool main, struct permission_birth *ret_birth)
 {
 	struct services *sv = t->services;
 	const struct permission_setup *p = &t->setup;
 	struct memory_dirs dirs = { p->spec.config_dir, services_project_dir(sv, &t->arena, p->spec.cwd), p->trusted };
-	bool believed = services_believe(sv, p->trusted, dirs.project_dir, &d->common);
+	bool believed = services_believe(p->settings, &d->common);
 	bool memory = t->memory_on && agent_memory_allowed(d, believed);
 	struct tool_set pool = { 0 };
 
 	for (size_t i = 0; tool_table[i]; i++)
 		tool_set_add(&pool, tool_table[i]);
 	tool_choice_release(&t->choice);
-	tool_choose(d,
-		    &(struct tool_choice_spec){
-			    .pool = &pool, .background = d->background, .memory = memory, .main_thread = main },
-		    &t->choice);
+	struct tool_choice_spec spec = {
+		.pool = &pool, .background = d->background, .memory = memory, .main_thread = main
+	};
+	tool_choose(d, &spec, &t->choice);
+	if (!believed)
+		tool_choice_narrow(&t->choice, agent_registry_of_user(registry, d->name), &spec);
 	tool_set_release(&pool);
 	t->chosen = true;
 	tool_choice_birth(&t->choice, d, believed, &dirs, memory, &t->arena, ret_birth);
@@ -211,7 +213,7 @@ static void take_definition(struct permission_test *t, const struct agent_defini
 	if (!main || sv->options.mode_given)
 		return;
 	AUTO_BUF struct buf notes = { 0 };
-	definition_use_mode(d, believed, &t->setup.permission, &notes);
+	definition_use_mode(d, t->choice.mode, believed, &t->setup.permission, &notes);
 	for (struct str rest = str_trim(buf_str(&notes)); rest.n;)
 		note_warning(&t->warnings, arena_str(&t->arena, str_cut(&rest, '\n')).p);
 }
@@ -237,7 +239,7 @@ static int limit_main(struct permission_test *t, struct catalog *registry, struc
 		note_warning(&t->warnings, arena_str(&t->arena, str_trim(buf_str(&notes))).p);
 	t->memory_on = agent_memory_is_on(sv, &policy);
 	if (d)
-		take_definition(t, d, true, &birth);
+		take_definition(t, registry, d, true, &birth);
 	if (!birth.memory_dir && t->memory_on)
 		birth.memory_dir = conversation_memory_dir(
 			&t->arena, p->settings, store_project_dir(&t->arena, p->spec.config_dir, p->spec.cwd));
@@ -254,8 +256,8 @@ static int derive_child(struct permission_test *t, struct catalog *registry, con
 	struct permission_birth birth;
 
 	if (!e)
-		return err_set(err, ERR_NOT_FOUND, "no such agent: %s", type);
-	take_definition(t, e->definition, false, &birth);
+		return err_set(err, ERR_NOT_FOUND, "no such agent: %.80s; `cadre agents` lists them", type);
+	take_definition(t, registry, e->definition, false, &birth);
 	birth.can_ask = t->setup.permission.can_ask;
 	birth.main_checkout = e->definition->isolation == ISOLATION_WORKTREE ? git_root(&t->arena, env->cwd) : NULL;
 	if (birth.main_checkout) {

@@ -29,7 +29,7 @@ void report_line(struct cadre_report *r, enum cadre_style style, const char *fmt
 const char *report_position(struct cadre_report *r, const char *file, unsigned line);
 /* An array for programs; for people "a, b" is added to text. */
 void report_put_names(struct json_out *w, const char *key, const char *const *names, size_t count, struct buf *text);
-/* The files of a catalog that could not be read: rows, and "failedFiles" if w is not NULL. */
+/* The files of a catalog that could not be read: rows, and "failedFiles" for programs. */
 void report_failed_files(struct cadre_report *r, struct json_out *w, const struct catalog *catalog);
 /* What was found in a definition: rows, as diagnostics_put() has it for programs. */
 void report_diagnostics(struct cadre_report *r, const char *file, const struct diagnostic *list, size_t count);

@@ -9,70 +9,68 @@ static int rewind_run(struct cadre_call *call);
 
 const struct cadre_command command_rewind = {
 	.name = "rewind",
-	.summary = "bring files back as they were before a message",
-	.help = "Usage: cadre rewind SESSION             before the last message that changed files\n"
-		"       cadre rewind SESSION --to UUID   before this message\n"
-		"       cadre rewind SESSION --dry-run   say what would be done\n"
-		"       cadre rewind SESSION --list      the messages that can be named\n"
+	.summary = "restore files to their state before a message",
+	.help = "Usage: cadre rewind SESSION             to before the last message that changed files\n"
+		"       cadre rewind SESSION --to UUID   to before this message\n"
+		"       cadre rewind SESSION --dry-run   only report what would be done\n"
+		"       cadre rewind SESSION --list      list the messages that --to accepts\n"
 		"\n"
-		"SESSION is an id or the beginning of one. Files that the tools of its agents changed (Write, Edit and the\n"
-		"like) are brought back, new ones are removed; what commands changed is not known. The conversation stays\n"
-		"as it is. If others have changed one of the files as well, nothing is changed, unless\n"
-		"--force is given. Whatever a rewind takes away is kept: it names the message that brings it back.\n"
+		"SESSION is an id or the beginning of one. Files that the tools of its agents changed (Write, Edit\n"
+		"and the like) are restored, and new files are removed; changes by commands are not recorded. The\n"
+		"conversation stays unchanged. If another program has changed one of the files too, nothing is\n"
+		"changed, unless --force is given. A rewind keeps what it replaces, and prints the message that\n"
+		"restores it.\n"
 		"\n"
-		"Files are kept on the terminal, and elsewhere if the setting fileCheckpointingEnabled is true.\n",
+		"Files are recorded on the terminal, and elsewhere if the setting fileCheckpointingEnabled is true.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "SESSION", 0, rewind_run },
 			{ .name = NULL },
 		},
 	.options = (const struct cadre_option[]){ { "to", NULL, 0, CADRE_OPTION_REQUIRED, 0, "uuid",
-						    .help = "The message to go back to." },
-						  { "dry-run", .help = "Say what would be done." },
-						  { "force", .help = "Also if others have changed a file." },
-						  { "list", .help = "The messages to go back to." },
+						    .help = "Restore the state before this message." },
+						  { "dry-run", .help = "Only report what would be done." },
+						  { "force", .help = "Also if another program has changed a file." },
+						  { "list", .help = "List the messages that --to accepts." },
 						  { .name = NULL } },
 	.settings = (const char *const[]){ NULL },
 };
 
+/* Texts are in the arena of the report. */
 struct kept_session {
-	struct arena arena;
 	const char *id, *dir; /* of the session, and of what was kept for it */
 	const char *project;  /* directory of its transcript; NULL: there is none any more */
 };
 
-static void kept_session_release(struct kept_session *p)
-{
-	arena_release(&p->arena);
-}
-
 /* The session whose id is, or begins with, the text; and the directory of its project. */
-static int find_kept(struct services *sv, struct kept_session *p, const char *text, struct err *err)
+static int find_kept(struct services *sv, struct arena *a, struct kept_session *p, const char *text, struct err *err)
 {
 	const char *cwd, *config_dir;
 	size_t hits = 0;
 
-	if (options_directories(&sv->options, &p->arena, &cwd, &config_dir, err) < 0)
+	if (options_directories(&sv->options, a, &cwd, &config_dir, err) < 0)
 		return -(int)err->kind;
-	AUTO_DIR DIR *kept = opendir(arena_printf(&p->arena, "%s/file-history", config_dir));
+	AUTO_DIR DIR *kept = opendir(arena_printf(a, "%s/file-history", config_dir));
 	for (struct dirent *e; (e = dir_next(kept));) {
 		if (!id_is_uuid(str_from(e->d_name)) || !str_starts(str_from(e->d_name), str_from(text)))
 			continue;
-		p->id = arena_strdup(&p->arena, e->d_name);
+		p->id = arena_strdup(a, e->d_name);
 		hits++;
 	}
 	if (!hits || !*text)
-		return err_set(err, ERR_NOT_FOUND, "no files were kept for a session %s", text);
+		return err_set(err, ERR_NOT_FOUND,
+			       "no files were kept for a session %s; `cadre sessions` lists those of this project",
+			       text);
 	if (hits > 1)
 		return err_set(err, ERR_USAGE, "the ids of %zu sessions begin with %s: give more of it", hits, text);
-	p->dir = checkpoint_dir(&p->arena, config_dir, p->id);
+	p->dir = checkpoint_dir(a, config_dir, p->id);
 	if (!sv->store.config_dir)
 		store_init(&sv->store, sv->loop, config_dir);
-	const char *projects = arena_printf(&p->arena, "%s/projects", config_dir);
+	const char *projects = arena_printf(a, "%s/projects", config_dir);
 	AUTO_DIR DIR *all = opendir(projects);
 	for (struct dirent *e; !p->project && (e = dir_next(all));) {
-		const char *dir = arena_printf(&p->arena, "%s/%s", projects, e->d_name);
-		if (e->d_name[0] != '.' && file_exists(arena_printf(&p->arena, "%s/%s.jsonl", dir, p->id)))
+		const char *dir = arena_printf(a, "%s/%s", projects, e->d_name);
+		if (e->d_name[0] != '.' && file_exists(arena_printf(a, "%s/%s.jsonl", dir, p->id)))
 			p->project = dir;
 	}
 	return 0;
@@ -92,7 +90,7 @@ static void report_rewind(struct cadre_report *r, const struct rewind *w, const 
 		rewind_count_lines(f, &added, &removed);
 		snprintf(lines, sizeof lines, "+%zu -%zu", added, removed);
 		report_row(r, f->foreign ? CADRE_WARN : CADRE_PLAIN, action, f->path, lines,
-			   f->foreign ? "changed by others as well" : NULL, NULL);
+			   f->foreign ? "also changed by another program" : NULL, NULL);
 		json_putf(&out, "{path:'%s', action:'%s', insertions:%zu, deletions:%zu, changedByOthers:!!%d}",
 			  f->path, action, added, removed, f->foreign);
 	}
@@ -105,8 +103,9 @@ static void report_rewind(struct cadre_report *r, const struct rewind *w, const 
 	else if (dry)
 		report_line(r, CADRE_NOTE, "This would bring back message %s; nothing was changed.", w->mark->uuid);
 	else
-		report_line(r, CADRE_BAD,
-			    "Nothing was changed, because changes of others would be lost: --force does it.");
+		report_line(
+			r, CADRE_BAD,
+			"Nothing was changed, because changes by other programs would be lost; --force overrides this.");
 	r->bad = !dry && w->plan.count && !w->undo[0];
 }
 
@@ -128,15 +127,15 @@ static void report_marks(struct cadre_report *r, const struct file_history *h, c
 
 static int rewind_run(struct cadre_call *call)
 {
-	CLEANUP(kept_session_release) struct kept_session p = { 0 };
+	struct kept_session p = { 0 };
 	AUTO_HISTORY struct file_history history = { 0 };
 	AUTO_REWIND struct rewind w = { 0 };
 	struct services *sv = call->services;
 	bool list = args_has(&call->args, "list"), dry = args_has(&call->args, "dry-run");
 
 	if (list && call->args.given_count > 1)
-		return err_set(call->err, ERR_USAGE, "--list stands alone: cadre rewind SESSION --list");
-	int status = find_kept(sv, &p, call->operands[0], call->err);
+		return err_set(call->err, ERR_USAGE, "--list takes no other word: cadre rewind SESSION --list");
+	int status = find_kept(sv, &call->report->arena, &p, call->operands[0], call->err);
 	if (status == 0 && list) {
 		status = file_history_load(p.dir, &history, call->err);
 		if (status == 0)

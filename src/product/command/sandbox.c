@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * sandbox.c - `cadre sandbox`: what holds commands here, what would be refused and by which line, a command inside, and the
- * attacks that show the walls (sandbox_test.c). Everything is decided by the code that holds commands (guard/sandbox). */
+ * sandbox.c - `cadre sandbox`: what confines commands here, what would be refused and by which setting, running a program inside,
+ * and the attacks (sandbox_test.c). All decisions are those of the code that confines commands (guard/sandbox). */
 #include "product/command/sandbox.h"
 #include <limits.h>
 #include <sys/stat.h>
@@ -12,27 +12,27 @@ static command_fn sandbox_status, sandbox_explain, sandbox_apparmor;
 
 const struct cadre_command command_sandbox = {
 	.name = "sandbox",
-	.summary = "what the kernel holds commands to, and a command inside",
-	.help = "Usage: cadre sandbox [status]             what the kernel can here, what is writable, hidden and reached\n"
-		"       cadre sandbox explain WHAT         may a command write it, read it, reach it? which line decides\n"
-		"       cadre sandbox run -- COMMAND...    runs a program in the sandbox of this directory\n"
-		"       cadre sandbox test                 attacks the walls, and says which held\n"
-		"       cadre sandbox apparmor             a profile for systems where AppArmor refuses user namespaces\n"
+	.summary = "inspect and test the sandbox, and run a program in it",
+	.help = "Usage: cadre sandbox [status]             what the kernel supports, what is writable and hidden\n"
+		"       cadre sandbox explain WHAT         whether a command may write, read or reach it, and why\n"
+		"       cadre sandbox run -- COMMAND...    run a program in the sandbox of this directory\n"
+		"       cadre sandbox test                 attack the sandbox, and report what held\n"
+		"       cadre sandbox apparmor             print a profile for an AppArmor that refuses namespaces\n"
 		"\n"
-		"Commands that ran without a question are held to what was believed of them, always. With\n"
+		"A command that ran without a question is always confined to what that decision assumed. With\n"
 		"`\"sandbox\": {\"enabled\": true}` in the settings all commands of Bash run inside (docs/sandbox.md).\n"
 		"\n"
-		"status   ends with 0 if all walls are there, 3 if only commands that read can be held, 4 if none can.\n"
-		"explain  WHAT is a path (also of a socket), a host with a port or not, or a command in quotes. Ends with 1\n"
-		"         if it is refused, and says the line that would change it.\n"
-		"run      ends as the program does, on a terminal of the inside if you have one. --write and --host open more\n"
-		"         for this one run, hosts that no list names are asked about; with --read-only it is held as a\n"
-		"         command that passed as reading. --trace names what was refused.\n"
-		"test     needs nothing and leaves nothing. --all does it as root and as an ordinary user, with and without\n"
-		"         user namespaces, with and without Landlock: the table in docs/sandbox.md. Ends with 1 if a command\n"
-		"         that would run without a question got past a wall.\n"
-		"apparmor prints the profile of this program, and the two commands that load it. It allows what AppArmor\n"
-		"         would allow any program without its restriction, to this one alone.\n"
+		"status   exits with 0 if all layers work, 3 if only reading commands can be confined, 4 if none can.\n"
+		"explain  WHAT is a path (also of a socket), a host with or without a port, or a command in quotes.\n"
+		"         Exits with 1 if it is refused, and prints the setting that would change it.\n"
+		"run      exits as the program does. On a terminal the program has a terminal of its own inside.\n"
+		"         --write and --host allow more for this run; it asks about hosts that no list names. With\n"
+		"         --read-only it is confined like a reading command. --trace names what was refused.\n"
+		"test     needs nothing and leaves nothing behind. --all runs it as root and as an ordinary user,\n"
+		"         with and without user namespaces, with and without Landlock: the table in docs/sandbox.md.\n"
+		"         Exits with 1 if a command that would run without a question got out of the sandbox.\n"
+		"apparmor prints the profile of this program, and the two commands that load it. It gives to this\n"
+		"         program alone what AppArmor would allow any program without its restriction.\n"
 		"\n"
 		"Examples:\n"
 		"  cadre sandbox explain ~/.ssh/id_ed25519\n"
@@ -51,18 +51,19 @@ const struct cadre_command command_sandbox = {
 	.options =
 		(const struct cadre_option[]){
 			{ "write", .arg = CADRE_OPTION_REQUIRED, .flags = CADRE_OPTION_VARIADIC, .value = "dir",
-			  .help = "run: this may be written too." },
+			  .help = "run: also allow writing this." },
 			{ "host", .arg = CADRE_OPTION_REQUIRED, .flags = CADRE_OPTION_VARIADIC, .value = "host",
-			  .help = "run: this host may be reached too, at a port (host:port) or all usual ones." },
-			{ "read-only", .help = "run: as a command that passed as reading." },
+			  .help = "run: also allow this host, at one port (host:port) or all usual ones." },
+			{ "read-only", .help = "run: confine the program like a reading command." },
 			{ "trace", .help = "run: names each path, host and call that was refused. It is slow." },
-			{ "all", .help = "test: under every condition, each in a process of its own." },
-			{ "without", .arg = CADRE_OPTION_REQUIRED, .flags = CADRE_OPTION_VARIADIC, .value = "wall",
-			  OPTION_CHOICES("landlock", "namespaces"), .help = "test: as if the kernel did not have it." },
+			{ "all", .help = "test: under every condition, each in its own process." },
+			{ "without", .arg = CADRE_OPTION_REQUIRED, .flags = CADRE_OPTION_VARIADIC, .value = "feature",
+			  OPTION_CHOICES("landlock", "namespaces"),
+			  .help = "test: as if the kernel did not have this feature." },
 			{ "user", .arg = CADRE_OPTION_REQUIRED, .value = "uid",
 			  .help = "test: as this user, by number; for root." },
 			{ "attempt", .arg = CADRE_OPTION_REQUIRED, .value = "name",
-			  .help = "test: tries this one system call and says whether it was done." },
+			  .help = "test: try this one system call, and report whether it succeeded." },
 			{ .name = NULL } },
 	.settings = (const char *const[]){ "add-dir", "allowed-tools", "disallowed-tools", "permission-mode",
 					   "setting-sources", "settings", "trust-project", NULL },
@@ -110,8 +111,13 @@ int sandbox_room_open(struct sandbox_room *r, struct cadre_call *call)
 	r->enabled = policy->enabled;
 	policy->enabled = true; /* what is shown and tried here is the inside */
 	r->policy = policy;
-	int rc = sandbox_policy_widen(policy, env->cwd, args_values(&call->args, "write"),
-				      args_values(&call->args, "host"), NULL, call->err);
+	int rc = 0;
+	for (const char *const *place = args_values(&call->args, "write"); place && *place && rc == 0; place++)
+		if (!file_exists(path_absolute(&r->arena, env->cwd, str_from(*place))))
+			rc = err_set(call->err, ERR_USAGE, "--write %s: it does not exist; make it first", *place);
+	if (rc == 0)
+		rc = sandbox_policy_widen(policy, env->cwd, args_values(&call->args, "write"),
+					  args_values(&call->args, "host"), NULL, call->err);
 	sandbox_use_policy(r->sandbox, policy);
 	return rc;
 }
@@ -220,7 +226,8 @@ static int sandbox_status(struct cadre_call *call)
 	} strengths[] = {
 		[SANDBOX_NONE] = { "none", "the kernel holds no command: only those that take no files run unasked",
 				   CADRE_BAD, 4 },
-		[SANDBOX_READING] = { "reading", "commands that read are held; those that change files are asked about",
+		[SANDBOX_READING] = { "reading",
+				      "reading commands are confined; commands that change files need a question",
 				      CADRE_WARN, 3 },
 		[SANDBOX_FULL] = { "full", "namespaces, Landlock and seccomp hold commands", CADRE_GOOD, 0 },
 	};
@@ -420,7 +427,7 @@ static int sandbox_apparmor(struct cadre_call *call)
 
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
 	if (n <= 0 || strpbrk(path, "\"*?[]{}^\n"))
-		return err_set(call->err, ERR_IO, "the path of this program cannot stand in a profile: %s", path);
+		return err_set(call->err, ERR_IO, "the path of this program cannot be written in a profile: %s", path);
 	buf_addf(&profile,
 		 "# To load it:\n#   %s\n#   %s\nabi <abi/4.0>,\ninclude <tunables/global>\n\nprofile cadre \"%s\" "
 		 "flags=(unconfined) {\n  userns,\n  include if exists <local/cadre>\n}\n",

@@ -226,7 +226,7 @@ static void on_run_exit(struct child *c, int status)
 	terminal_step(r);
 }
 
-/* The user's terminal is opened anew: what is set on its descriptor would be set for the shell too. */
+/* The user's terminal gets a description of its own: what is set on its descriptor would be set for the shell too. */
 static int terminal_open(struct running *r, const struct sandbox_room *room, struct err *err)
 {
 	char path[32];
@@ -359,6 +359,14 @@ int sandbox_run(struct cadre_call *call)
 		(void)tcsetattr(r.user, TCSADRAIN, &r.before);
 	AUTO_BUF struct buf said = { 0 };
 	sandbox_report(room.held, STR(""), r.status != 0, &said);
+	if (room.held->reported.n && !room.held->reduced) { /* in words for a person */
+		buf_clear(&said);
+		buf_addf(&said,
+			 "\nsandbox:\n" STR_FMT
+			 "--host NAME and --write DIR open more for one run; `cadre sandbox explain "
+			 "WHAT` says which setting decides.",
+			 STR_ARG(room.held->reported));
+	}
 	if (said.n)
 		buf_addch(&said, '\n');
 	if (said.n) /* beside what the program says, on the streams that it was given */

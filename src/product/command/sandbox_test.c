@@ -17,6 +17,8 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -76,6 +78,12 @@ static bool attempt(const char *name)
 		return mount("none", ".", "tmpfs", 0, NULL) == 0;
 	if (!strcmp(name, "trace"))
 		return victim && ptrace(PTRACE_ATTACH, atoi(victim), NULL, NULL) == 0;
+	if (!strcmp(name, "limits"))
+		return victim && prlimit(atoi(victim), RLIMIT_CORE, &(struct rlimit){ 0 }, NULL) == 0;
+	if (!strcmp(name, "priority"))
+		return victim && setpriority(PRIO_PROCESS, (id_t)atoi(victim), PRIO_MAX) == 0;
+	if (!strcmp(name, "shared-memory"))
+		return shmctl(atoi(getenv("T_MEMORY") ?: "-1"), IPC_STAT, &(struct shmid_ds){ 0 }) == 0;
 	if (!strcmp(name, "terminal-input"))
 		return ioctl(0, TIOCSTI, "x") == 0 || errno == ENOTTY;
 	return mknod("device", S_IFBLK | 0600, 0x800) == 0; /* device */
@@ -108,6 +116,9 @@ static const struct attack {
 	{ "read the environment of a process outside", ALL, "grep -q T_SECRET /proc/$T_VICTIM/environ", NULL },
 	{ "signal a process outside", ALL, "kill -CONT $T_VICTIM", NULL },
 	{ "trace a process outside", ALL, NULL, "trace" },
+	{ "limit what a process outside may use", ALL, NULL, "limits" },
+	{ "change the priority of a process outside", ALL, NULL, "priority" },
+	{ "reach memory that processes outside share", ALL, NULL, "shared-memory" },
 	{ "reach a service of this machine", ALL, "exec 3<>/dev/tcp/127.0.0.1/$T_PORT", NULL },
 	{ "reach a UNIX socket outside", ALL, NULL, "unix-socket" },
 	{ "reach an abstract socket outside", ALL, NULL, "abstract-socket" },
@@ -145,7 +156,7 @@ struct wall_test {
 	struct sandbox_policy *policy; /* the sandbox owns it */
 	struct tool_env env;
 	const char *dir, *home, *work;
-	int tcp, socket, abstract;
+	int tcp, socket, abstract, memory;
 	struct child *victim;
 };
 
@@ -223,6 +234,7 @@ static int wall_test_open(struct wall_test *t, struct cadre_call *call)
 
 	t->services = call->services;
 	t->tcp = t->socket = t->abstract = -1;
+	t->memory = shmget(IPC_PRIVATE, 1, 0600);
 	int rc = wall_test_tree(t, call->err);
 	if (rc == 0 && wall_test_listen(t, &port) < 0)
 		rc = err_set(call->err, ERR_IO, "cannot listen: %m");
@@ -245,6 +257,7 @@ static int wall_test_open(struct wall_test *t, struct cadre_call *call)
 	env[n++] = arena_printf(a, "T_SOCKET=%s/s", t->work);
 	env[n++] = arena_printf(a, "T_ABSTRACT=%s", t->dir);
 	env[n++] = arena_printf(a, "T_VICTIM=%d", (int)child_pid(t->victim));
+	env[n++] = arena_printf(a, "T_MEMORY=%d", t->memory);
 	dirs[0] = t->work;
 	t->env = (struct tool_env){ .loop = t->services->loop,
 				    .spawner = t->services->spawner,
@@ -270,6 +283,7 @@ static void wall_test_close(struct wall_test *t)
 		child_kill(t->victim, SIGKILL);
 		loop_run(t->services->loop);
 	}
+	(void)shmctl(t->memory, IPC_RMID, NULL);
 	const int fds[] = { t->tcp, t->socket, t->abstract };
 	for (size_t i = 0; i < COUNT_OF(fds); i++)
 		if (fds[i] >= 0)

@@ -11,27 +11,28 @@
 
 enum {
 	DAY_S = 86400,
-	YOUNGEST_ORPHAN_S = 3600,
-	LARGEST_TEAM_FILE = 4 << 20
-}; /* a session makes its places before the first line is written */
+	YOUNGEST_ORPHAN_S = 3600, /* a session makes its places before the first line is written */
+	LARGEST_TEAM_FILE = 4 << 20,
+};
 
 static command_fn sessions_list, sessions_show, sessions_ids, sessions_prune;
 
 const struct cadre_command command_sessions = {
 	.name = "sessions",
-	.summary = "list, search, show, export, prune conversations here",
-	.help = "Usage: cadre sessions [list] [--all]                 the newest first; --all: also those without an answer\n"
-		"       cadre sessions search TEXT                    those with this text of user or model\n"
-		"       cadre sessions show SESSION                   one of them, for people\n"
+	.summary = "list, search, show, export and prune sessions of this project",
+	.help = "Usage: cadre sessions [list] [--all]                 newest first; --all: also those without answer\n"
+		"       cadre sessions search TEXT                    sessions in which user or model wrote this text\n"
+		"       cadre sessions show SESSION                   one session, in readable form\n"
 		"       cadre sessions export SESSION [--format FORMAT]\n"
 		"                                                     all of it: markdown (the default) or json\n"
-		"       cadre sessions ids                            ids and titles with a tab between, for shells\n"
+		"       cadre sessions ids                            ids and titles separated by a tab, for shells\n"
 		"       cadre sessions prune [--older-than AGE] [--dry-run]\n"
-		"                                                     remove what has not changed for so long\n"
+		"                                                     remove sessions unchanged for this long\n"
 		"\n"
-		"SESSION is an id, the beginning of one, or a title. An AGE is a number with s, m, h, d or w: 30d; without one it is\n"
-		"the setting cleanupPeriodDays. With a session goes all that belongs to it: transcripts of its agents, files as\n"
-		"they were, task lists; and what is left of sessions that are gone. A session in use is never removed.\n",
+		"SESSION is an id, the beginning of one, or a title. An AGE is a number with s, m, h, d or w: 30d;\n"
+		"the default is the setting cleanupPeriodDays. prune also removes what belongs to a session\n"
+		"(transcripts of its agents, recorded files, task lists) and remains of deleted sessions. A session\n"
+		"in use is never removed.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", 0, sessions_list },
@@ -42,14 +43,15 @@ const struct cadre_command command_sessions = {
 			{ "show", "SESSION", 0, sessions_show },
 			{ .name = NULL },
 		},
-	.options = (const struct cadre_option[]){ { "all", .help = "With list: also runs that got no answer." },
-						  { "dry-run", .help = "With prune: say what would be done." },
-						  { "format", NULL, 0, CADRE_OPTION_REQUIRED, 0, "format",
-						    OPTION_CHOICES("markdown", "json"),
-						    .help = "With export: markdown (the default) or json." },
-						  { "older-than", NULL, 0, CADRE_OPTION_REQUIRED, 0, "age",
-						    .help = "With prune: how long nothing has changed, such as 30d." },
-						  { .name = NULL } },
+	.options =
+		(const struct cadre_option[]){ { "all", .help = "With list: also sessions without an answer." },
+					       { "dry-run", .help = "With prune: only report what would be removed." },
+					       { "format", NULL, 0, CADRE_OPTION_REQUIRED, 0, "format",
+						 OPTION_CHOICES("markdown", "json"),
+						 .help = "With export: markdown (the default) or json." },
+					       { "older-than", NULL, 0, CADRE_OPTION_REQUIRED, 0, "age",
+						 .help = "With prune: the age since the last change, such as 30d." },
+					       { .name = NULL } },
 	.settings = (const char *const[]){ NULL },
 };
 
@@ -65,8 +67,8 @@ static void put_entry(struct json_out *w, const struct session_entry *e)
 	id_iso_time(e->changed_ms, when);
 	json_putf(w, "{sessionId:'%s', title:'%s', firstPrompt:'%s', lastModified:'%s', cwd:'%s'", e->id,
 		  e->title[0] ? e->title : NULL, e->prompt[0] ? e->prompt : NULL, when, e->cwd);
-	json_putf(w, "gitBranch:'%s', messages:%u, bytes:%llu, path:'%s'}", e->branch, e->messages,
-		  (unsigned long long)e->bytes, e->path);
+	json_putf(w, "gitBranch:'%s', messages:%u, agents:%u, bytes:%llu, path:'%s'}", e->branch, e->messages,
+		  e->agents, (unsigned long long)e->bytes, e->path);
 }
 
 /* A run that failed before the first answer is shown only with --all, or if it has the text that is searched for. */
@@ -425,7 +427,7 @@ static void prune_orphans(struct pruning *p)
 				continue;
 			if (!p->dry)
 				(void)directory_remove(b->path, &err);
-			report_pruned(p, b->id, b->path, b->bytes, "its session is gone", &err);
+			report_pruned(p, b->id, b->path, b->bytes, "its session was deleted", &err);
 		}
 }
 

@@ -10,13 +10,13 @@ static command_fn skills_list, skills_check, skills_show;
 const struct cadre_command command_skills = {
 	.name = "skills",
 	.summary = "list, show and check skills and commands",
-	.help = "Usage: cadre skills [list]            the skills and commands that there are, and what hides what\n"
-		"       cadre skills show NAME         one of them: its fields and what is untidy in it\n"
-		"       cadre skills check             every file: what was read, forgiven, refused\n"
+	.help = "Usage: cadre skills [list]            the available skills and commands, and what overrides what\n"
+		"       cadre skills show NAME         one of them: its fields and problems\n"
+		"       cadre skills check             what was read, tolerated and refused in each file\n"
 		"\n"
-		"Skills are looked for in plugins, in .claude/skills and .claude/commands of the project and of the\n"
-		"user, and in the managed directory; a later place hides an earlier one by name, a skill hides a command.\n"
-		"check ends with 1 if a file is refused.\n",
+		"Skills are read from plugins, from .claude/skills and .claude/commands of the project and of the\n"
+		"user, and from the managed directory; a later source overrides an earlier one by name, a skill\n"
+		"overrides a command. check exits with 1 if a file is refused.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", 0, skills_list },
@@ -77,7 +77,7 @@ static int skills_list(struct cadre_call *call)
 	if (r->active_count)
 		report_row(report, CADRE_HEAD, "NAME", "KIND", "SOURCE", "FOR", "DESCRIPTION", NULL);
 	else
-		report_line(report, CADRE_NOTE, "There are no skills: .claude/skills/NAME/SKILL.md would be one.");
+		report_line(report, CADRE_NOTE, "No skills. Create one as .claude/skills/NAME/SKILL.md.");
 	json_putf(&w, "{skills:[");
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct catalog_entry *e = r->active[i];
@@ -164,7 +164,7 @@ static int skills_show(struct cadre_call *call)
 	if (!e) {
 		skill_registry_add_near(&near, lookup.registry, str_from(name));
 		return err_set(call->err, ERR_NOT_FOUND, "no such skill: %.60s%s%.120s", name,
-			       near.n ? "; there are " : "", near.n ? near.p : "");
+			       near.n ? "; there are " : "; `cadre skills` lists them", near.n ? near.p : "");
 	}
 	json_open(&s.w, '{');
 	show_fields(&s, e);

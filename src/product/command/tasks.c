@@ -7,15 +7,14 @@
 #include "lib/base/utf8.h"
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
-#include "lib/io/spawn.h"
 #include "agents/agent/record.h"
+#include "core/model/catalog.h"
+#include "core/store/session_list.h"
 
-/* Collects tasks from sockets, state.db and meta files, and finds one by its id or name. */
+/* Collects tasks from sockets and files, and finds one by its id or name. */
 
 enum { ASK_MS = 5000 };
 enum { MOST_NAMED = 4 };
-
-static const char cut_off[] = "interrupted"; /* its process ended without an end line */
 
 void task_list_release(struct task_list *l)
 {
@@ -24,14 +23,6 @@ void task_list_release(struct task_list *l)
 	free(l->sessions);
 	arena_release(&l->arena);
 	*l = (struct task_list){ 0 };
-}
-
-static struct task_session *find_session(const struct task_list *l, const char *id)
-{
-	for (size_t i = l->count; i > 0; i--) /* rows of one session come together */
-		if (!strcmp(l->sessions[i - 1].id, id))
-			return &l->sessions[i - 1];
-	return NULL;
 }
 
 static struct task_session *add_session(struct task_list *l, const char *id)
@@ -91,62 +82,81 @@ int task_list_add_live(struct task_list *l, struct err *err)
 	return status == -ERR_NOT_FOUND ? 0 : status;
 }
 
-static void copy_row(struct arena *a, const struct task_row *from, struct task_row *to)
+/* An end belongs to the run before it. */
+static int count_line(void *data, struct str line)
 {
-	*to = *from;
-	const char **texts[] = { &to->session, &to->agent,   &to->parent,   &to->tool_use_id, &to->type,
-				 &to->name,    &to->model,   &to->state,    &to->description, &to->last_tool,
-				 &to->branch,  &to->verdict, &to->worktree, &to->transcript };
+	struct agent_record *t = data;
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
 
-	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		*texts[i] = arena_strdup(a, *texts[i] ? *texts[i] : "");
-}
-
-static void add_past_row(void *data, const struct task_row *row)
-{
-	struct task_list *l = data;
-	struct task_session *s = find_session(l, row->session);
-
-	if (s && s->socket)
-		return; /* its own answer has more */
-	if (!s) {       /* <project dir>/<session>/subagents/agent-<id>.jsonl */
-		const char *end = arena_printf(&l->arena, "/%s/subagents/", row->session);
-		const char *at = strstr(row->transcript, end);
-		s = add_session(l, row->session);
-		if (at)
-			s->project_dir = arena_dup(&l->arena, row->transcript, (size_t)(at - row->transcript));
+	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0)
+		return 0; /* torn */
+	const struct json *message = json_get(root, "message"), *content = json_get(message, "content");
+	if (json_str_is(json_get(root, "type"), "agent-end")) {
+		t->usage = (struct usage){ 0 };
+		t->turns = t->tool_uses = 0;
 	}
-	struct task_row *copy = xpush(s->tasks, s->count, s->cap);
-	copy_row(&l->arena, row, copy);
-	s->cost_usd += row->cost_usd;
-	if (!strcmp(row->state, "running") && !process_lives(row->pid, row->pid_start))
-		copy->state = cut_off;
+	if (!json_str_is(json_get(root, "type"), "assistant"))
+		return 0;
+	const struct json *model = json_get(root, "requestedModel");
+	t->model = json_cstr(model ? model : json_get(message, "model"), &t->arena);
+	for (const struct json *b = json_items(content); b; b = json_next(content, b)) {
+		if (!json_str_is(json_get(b, "type"), "tool_use"))
+			continue;
+		t->tool_uses++;
+		snprintf(t->last_tool, sizeof t->last_tool, STR_FMT, STR_ARG(json_str(json_get(b, "name"), &a)));
+	}
+	if (json_is(json_get(message, "stop_reason"), JSON_STRING)) { /* the last line of an answer */
+		struct usage usage = { 0 };
+		usage_merge(&usage, json_get(message, "usage"));
+		usage_add(&t->usage, &usage);
+		t->turns++;
+	}
+	return 0;
 }
 
-static bool task_list_add_meta(struct task_list *l, const char *project_dir, const char *session)
+static void add_past_session(struct task_list *l, const char *project_dir, const char *session)
 {
 	AUTO_BUF struct buf notes = { 0 };
 	struct agent_tree tree = { .session_id = session };
 	struct task_row row;
+	/* What they are read from goes before the list does. */
+	const char **texts[] = { &row.session,   &row.agent,       &row.parent, &row.tool_use_id,
+				 &row.type,      &row.name,        &row.model,  &row.state,
+				 &row.last_tool, &row.description, &row.branch, &row.verdict,
+				 &row.team,      &row.worktree,    &row.tasks,  &row.transcript };
+	struct stat st;
 
 	tree.records_end = &tree.records;
 	tree.session_dir = path_join(&l->arena, project_dir, session);
 	meta_read_all(&tree, false, &notes);
 	if (!tree.record_count)
-		return false;
+		return;
 	struct task_session *s = add_session(l, session);
 	s->project_dir = arena_strdup(&l->arena, project_dir);
 	for (struct agent_record *record = tree.records; record; record = record->next) {
+		AUTO_BUF struct buf end = { 0 };
+		bool ended = session_load_end(record->transcript, &end, NULL) > 0 && end_read(record, buf_str(&end));
+		if (!ended && l->counts) {
+			(void)session_each_line(record->transcript, count_line, record, NULL);
+			record->cost_usd = record->model ? model_cost_usd(NULL, record->model, &record->usage) : 0;
+		}
 		agent_record_row(record, &row);
 		if (record->state == AGENT_SUSPENDED)
-			row.state = cut_off;
-		copy_row(&l->arena, &row, xpush(s->tasks, s->count, s->cap));
+			row.state = record->cut_off ? "interrupted" : "suspended";
+		if (stat(record->transcript, &st) == 0)
+			row.updated_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+		s->cost_usd += row.cost_usd;
+		for (size_t i = 0; i < COUNT_OF(texts); i++)
+			*texts[i] = arena_strdup(&l->arena, *texts[i] ? *texts[i] : "");
+		*xpush(s->tasks, s->count, s->cap) = row;
 	}
 	agent_tree_release(&tree);
-	return true;
 }
 
-void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool all)
+/* Sessions of a project that do not run: those whose ids begin with prefix, or the newest of them. */
+static void add_past(struct task_list *l, const char *project_dir, const char *prefix, bool newest_only)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	char newest[UUID_LEN + 1] = "";
@@ -155,19 +165,32 @@ void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool 
 	struct stat st;
 
 	for (struct dirent *e; (e = dir_next(d));) {
-		if (!id_is_uuid(str_from(e->d_name)) ||
+		bool listed = false; /* it runs */
+		for (size_t i = 0; i < l->count && !listed; i++)
+			listed = !strcmp(l->sessions[i].id, e->d_name);
+		if (listed || !id_is_uuid(str_from(e->d_name)) || !str_starts(str_from(e->d_name), str_from(prefix)) ||
 		    stat(arena_printf(&a, "%s/%s/subagents", project_dir, e->d_name), &st) < 0)
 			continue;
-		if (all && !find_session(l, e->d_name))
-			(void)task_list_add_meta(l, project_dir, e->d_name);
+		if (!newest_only)
+			add_past_session(l, project_dir, e->d_name);
 		if (st.st_mtim.tv_sec < newest_time.tv_sec ||
 		    (st.st_mtim.tv_sec == newest_time.tv_sec && st.st_mtim.tv_nsec <= newest_time.tv_nsec))
 			continue;
 		newest_time = st.st_mtim;
 		snprintf(newest, sizeof newest, "%s", e->d_name);
 	}
-	if (newest[0] && !find_session(l, newest))
-		(void)task_list_add_meta(l, project_dir, newest);
+	if (newest_only && newest[0])
+		add_past_session(l, project_dir, newest);
+}
+
+static void add_past_of_all_projects(struct task_list *l, const char *config_dir, const char *prefix)
+{
+	const char *projects = path_join(&l->arena, config_dir, "projects");
+	AUTO_DIR DIR *d = opendir(projects);
+
+	for (struct dirent *e; (e = dir_next(d));)
+		if (e->d_name[0] != '.')
+			add_past(l, path_join(&l->arena, projects, e->d_name), prefix, false);
 }
 
 int task_dirs(struct services *sv, struct arena *a, struct task_dirs *ret, struct err *err)
@@ -186,7 +209,9 @@ int task_list_collect(struct task_list *l, struct services *sv, struct task_dirs
 
 	if (status == 0)
 		status = task_list_add_live(l, err);
-	return status < 0 ? status : state_each_task(ret_dirs->config_dir, add_past_row, l, err);
+	if (status == 0)
+		add_past(l, ret_dirs->project_dir, "", false);
+	return status;
 }
 
 /* Finding an agent. */
@@ -201,8 +226,8 @@ bool task_is_running(const struct found_task *found)
 
 /* An id, then the name of one that runs, then the newest with that name (names are used again in later sessions), then the
  * beginning of an id. */
-int task_list_find(const struct task_list *l, const char *agent, const char *session, struct found_task *ret,
-		   struct err *err)
+static int find_listed(const struct task_list *l, const char *agent, const char *session, struct found_task *ret,
+		       struct err *err)
 {
 	enum { BY_ID, BY_RUNNING_NAME, BY_NAME, BY_PREFIX, WAYS };
 	struct found_task found[WAYS][MOST_NAMED];
@@ -250,6 +275,17 @@ int task_list_find(const struct task_list *l, const char *agent, const char *ses
 		       counts[way] > MOST_NAMED ? " and more" : "");
 }
 
+int task_list_find(struct task_list *l, const struct task_dirs *dirs, const char *agent, const char *session,
+		   struct found_task *ret, struct err *err)
+{
+	int status = find_listed(l, agent, session, ret, err);
+
+	if (status != -ERR_NOT_FOUND)
+		return status;
+	add_past_of_all_projects(l, dirs->config_dir, session ? session : "");
+	return find_listed(l, agent, session, ret, err);
+}
+
 enum { STOP_MS = 180000 };
 enum { MOST_TITLE = 48, SHOWN_ID = 8 };
 
@@ -257,13 +293,13 @@ static int tasks_run(struct cadre_call *call);
 
 const struct cadre_command command_tasks = {
 	.name = "tasks",
-	.summary = "the agents of sessions that run, or ran, as a tree",
-	.help = "Usage: cadre tasks              sessions of this project that run, or the newest that had agents\n"
-		"       cadre tasks --all        every session of this project that had agents\n"
+	.summary = "show the agents of running and past sessions as a tree",
+	.help = "Usage: cadre tasks              running sessions of this project, or the newest one with agents\n"
+		"       cadre tasks --all        every session of this project with agents\n"
 		"       cadre tasks SESSION      one session, by its id or the beginning of it\n"
 		"\n"
-		"Each agent stands below the one that started it, with its state, turns, tokens, cost, time and last tool.\n"
-		"A running session is asked, in whatever process it runs; others are read from disk.\n",
+		"Each agent is listed below the one that started it, with its state, turns, tokens, cost, time and\n"
+		"last tool. Running sessions answer themselves, in whatever process; others are read from disk.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "[SESSION]", CADRE_COMMAND_BLOCKS, tasks_run },
@@ -278,19 +314,19 @@ static int stop_run(struct cadre_call *call);
 
 const struct cadre_command command_stop = {
 	.name = "stop",
-	.summary = "end an agent that runs",
+	.summary = "stop a running agent",
 	.help = "Usage: cadre stop AGENT [--session ID]    one agent and all below it\n"
-		"       cadre stop --all [--session ID]    every agent that runs in this project, or in that session\n"
+		"       cadre stop --all [--session ID]    every running agent of this project, or of that session\n"
 		"\n"
-		"AGENT is an id, the beginning of one, or a name; `cadre tasks` lists them. It is stopped for you: its parent\n"
-		"is notified, and no agent continues it. The command returns when it has ended, and ends with 1 if the\n"
+		"AGENT is an id, the beginning of one, or a name; `cadre tasks` lists them. Its parent is notified,\n"
+		"and no agent can continue it. The command returns when the agent has ended, and exits with 1 if the\n"
 		"agent does not exist or does not run.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "[AGENT]", CADRE_COMMAND_BLOCKS, stop_run },
 			{ .name = NULL },
 		},
-	.options = (const struct cadre_option[]){ { "all", .help = "Every agent that runs." },
+	.options = (const struct cadre_option[]){ { "all", .help = "Every running agent." },
 						  { "session", NULL, 0, CADRE_OPTION_REQUIRED, 0, "session",
 						    .help = "Only in this session." },
 						  { .name = NULL } },
@@ -418,7 +454,10 @@ static int choose_sessions(struct task_list *l, const struct task_dirs *dirs, co
 	if (session && n > 1)
 		return err_set(err, ERR_USAGE, "several sessions begin with '%.40s': give more of the id", session);
 	if (session && n == 0)
-		return err_set(err, ERR_NOT_FOUND, "session %.60s is not known, or it never had agents", session);
+		return err_set(
+			err, ERR_NOT_FOUND,
+			"session %.60s is not known, or it never had agents; `cadre tasks --all` lists those that had",
+			session);
 	if (n == 0 && newest)
 		wanted[newest - l->sessions] = true;
 	n = 0;
@@ -434,23 +473,21 @@ static int choose_sessions(struct task_list *l, const struct task_dirs *dirs, co
 
 static int tasks_run(struct cadre_call *call)
 {
-	AUTO_TASKS struct task_list l = { 0 };
+	AUTO_TASKS struct task_list l = { .counts = true };
 	struct task_dirs dirs;
 	const char *session = call->operands[0];
 	bool all = args_has(&call->args, "all");
 
 	if (session && all)
 		return err_set(call->err, ERR_USAGE, "expected one session, or --all: cadre tasks [SESSION]");
-	if (task_list_collect(&l, call->services, &dirs, call->err) < 0)
+	if (task_dirs(call->services, &l.arena, &dirs, call->err) < 0 || task_list_add_live(&l, call->err) < 0)
 		return -(int)call->err->kind;
-	if (!session)
-		task_list_add_forgotten(&l, dirs.project_dir, all);
-	int status = choose_sessions(&l, &dirs, session, all, call->err);
-	if (status == -ERR_NOT_FOUND && session && id_is_uuid(str_from(session)) &&
-	    task_list_add_meta(&l, dirs.project_dir, session))
-		status = choose_sessions(&l, &dirs, session, all, call->err);
-	if (status < 0)
-		return status;
+	if (session)
+		add_past_of_all_projects(&l, dirs.config_dir, session);
+	else
+		add_past(&l, dirs.project_dir, "", !all);
+	if (choose_sessions(&l, &dirs, session, all, call->err) < 0)
+		return -(int)call->err->kind;
 	struct json_out w = json_out(&call->report->json);
 	json_putf(&w, "{sessions:[");
 	if (!l.count)
@@ -487,7 +524,7 @@ static int stop_run(struct cadre_call *call)
 			       "expected one agent, or --all: cadre stop AGENT (cadre tasks lists them)");
 	int status = task_list_collect(&l, call->services, &dirs, err);
 	if (status == 0)
-		status = call->count ? task_list_find(&l, call->operands[0], session, &found, err)
+		status = call->count ? task_list_find(&l, &dirs, call->operands[0], session, &found, err)
 				     : choose_sessions(&l, &dirs, session, false, err);
 	if (status < 0)
 		return status;

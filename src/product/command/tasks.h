@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * tasks.h - the children of sessions as other processes see them: of those that run by asking their sockets, of the others
- * from state.db or, where that knows nothing, from the meta files beside the transcripts. */
+ * from the meta files beside the transcripts, and from the ends of those. */
 #pragma once
 #include "product/session/session.h"
 #include "product/command/report.h"
-#include "core/store/state.h"
 
 struct task_session {
 	const char *id, *project_dir; /* project_dir: "" if unknown */
@@ -21,6 +20,7 @@ struct task_list {
 	struct arena arena;
 	struct task_session *sessions;
 	size_t count, cap;
+	bool counts; /* what interrupted agents did is counted: their transcripts are read */
 };
 
 void task_list_release(struct task_list *l);
@@ -28,27 +28,26 @@ void task_list_release(struct task_list *l);
 
 /* Adds the sessions that run, of any project. One that does not answer is left out. */
 int task_list_add_live(struct task_list *l, struct err *err);
-/* Adds sessions of a project that only have meta files: all, or the newest if it is not in the list. */
-void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool all);
 
 /* Sends a request to a session that runs, and adds its answer. */
 int task_session_ask(const struct task_session *s, struct str request, int limit_ms, struct task_list *after,
 		     struct err *err);
-
-struct found_task {
-	const struct task_session *session;
-	const struct task_row *row;
-};
-/* By its id, the beginning of one, or its name; of several with one name those that run count, or the newest. session: only
- * in that one; NULL: anywhere. -ERR_NOT_FOUND, -ERR_USAGE if several match: the text names them. */
-int task_list_find(const struct task_list *l, const char *agent, const char *session, struct found_task *ret,
-		   struct err *err);
-bool task_is_running(const struct found_task *found);
 
 /* Where the runtime's options point to */
 struct task_dirs {
 	const char *config_dir, *project_dir;
 };
 int task_dirs(struct services *sv, struct arena *a, struct task_dirs *ret, struct err *err);
-/* Those that run, and those that only state.db knows. */
+/* Those that run, and those of the project that had agents. */
 int task_list_collect(struct task_list *l, struct services *sv, struct task_dirs *ret_dirs, struct err *err);
+
+struct found_task {
+	const struct task_session *session;
+	const struct task_row *row;
+};
+/* By its id, the beginning of one, or its name; of several with one name those that run count, or the newest. Other projects are looked
+ * through if the list has none. session: only in that one; NULL: anywhere. -ERR_NOT_FOUND, -ERR_USAGE if several match: the text
+ * names them. */
+int task_list_find(struct task_list *l, const struct task_dirs *dirs, const char *agent, const char *session,
+		   struct found_task *ret, struct err *err);
+bool task_is_running(const struct found_task *found);

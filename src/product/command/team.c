@@ -15,15 +15,16 @@ static command_fn team_list, team_show, team_ask_member, team_tasks;
 
 const struct cadre_command command_team = {
 	.name = "team",
-	.summary = "teams of agents: members, messages, tasks",
-	.help = "Usage: cadre team [list]                 every team, its lead and how far its tasks are\n"
-		"       cadre team show TEAM              its members with state, unread messages and tasks, then the task list\n"
-		"       cadre team tasks TEAM             the task list alone\n"
-		"       cadre team message MEMBER TEXT    your own words to a member; it is woken if it is idle\n"
-		"       cadre team stop MEMBER            ends a member; it stays stopped, and its tasks have no owner again\n"
+	.summary = "list teams, message and stop their members",
+	.help = "Usage: cadre team [list]                 every team, its lead and the progress of its tasks\n"
+		"       cadre team show TEAM              members with state, messages and tasks; the task list\n"
+		"       cadre team tasks TEAM             only the task list\n"
+		"       cadre team message MEMBER TEXT    a prompt to a member; an idle member is woken\n"
+		"       cadre team stop MEMBER            end a member for good; its tasks have no owner any more\n"
 		"\n"
-		"MEMBER is a name, or NAME@TEAM where several teams have one. Teams are read from their files in the\n"
-		"configuration directory; the state of members, message and stop need a lead that runs.\n",
+		"MEMBER is a name, or NAME@TEAM if several teams have a member of that name. Teams are read from\n"
+		"their files in the configuration directory; the state of members, message and stop need a running\n"
+		"lead.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", CADRE_COMMAND_BLOCKS, team_list },
@@ -39,10 +40,10 @@ const struct cadre_command command_team = {
 
 const struct cadre_command command_tell = {
 	.name = "tell",
-	.summary = "your own words to a member of a team",
-	.help = "Usage: cadre tell MEMBER TEXT    the same as `cadre team message`: a prompt to a member; it is woken if it is idle\n"
+	.summary = "send a prompt to a member of a team",
+	.help = "Usage: cadre tell MEMBER TEXT    send a prompt to a member; the same as `cadre team message`\n"
 		"\n"
-		"MEMBER is a name, or NAME@TEAM where several teams have one.\n",
+		"MEMBER is a name, or NAME@TEAM if several teams have a member of that name.\n",
 	.words = (const struct cadre_command_word[]){ { "", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_ask_member },
 						      { .name = NULL } },
 	.options = (const struct cadre_option[]){ { .name = NULL } },
@@ -168,7 +169,7 @@ static int team_list(struct cadre_call *call)
 	json_putf(&w, "]}");
 	if (!r->count)
 		report_line(r, CADRE_NOTE,
-			    "There is no team. CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1 cadre lets the model form one.");
+			    "No teams. With CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1 the model can form one.");
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * trust.c - `cadre trust`: the user's consent to what a folder brings along. */
+ * trust.c - `cadre trust`: the user's consent to the agents, hooks, servers and rules of a folder. */
 #include "product/command/command.h"
 #include "lib/io/file.h"
 #include "config/settings/trust.h"
@@ -8,25 +8,25 @@ static int trust_run(struct cadre_call *call);
 
 const struct cadre_command command_trust = {
 	.name = "trust",
-	.summary = "say that a folder is trusted, or not any more",
+	.summary = "trust a folder, or revoke trust",
 	.help = "Usage: cadre trust              trust this project: the root of the repository, or this directory\n"
 		"       cadre trust DIR          trust DIR and nothing else\n"
 		"       cadre trust --forget [DIR]\n"
-		"       cadre trust --list       the folders that are trusted\n"
+		"       cadre trust --list       list trusted folders\n"
 		"\n"
-		"A project can bring files that act for you: rules that allow commands, variables that decide what runs,\n"
-		"hooks and MCP servers of its agents. Until you trust the folder they do not count, and cadre says so.\n"
-		"What a project forbids always counts. Read .claude/ before you trust it.\n"
+		"A project can contain files that act for you: rules that allow commands, variables that decide what\n"
+		"runs, hooks and MCP servers of its agents. They have no effect until you trust the folder, and cadre\n"
+		"says so. Restrictions of a project always apply. Read .claude/ before you trust it.\n"
 		"\n"
-		"The answer is kept in ~/.claude.json (or .claude.json in CLAUDE_CONFIG_DIR), where other programs see it\n"
-		"too; nothing else in that file is touched.\n",
+		"The answer is kept in ~/.claude.json (or .claude.json in CLAUDE_CONFIG_DIR), where other programs\n"
+		"see it too; the rest of that file stays unchanged.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "[DIR]", 0, trust_run },
 			{ .name = NULL },
 		},
-	.options = (const struct cadre_option[]){ { "list", .help = "The folders that are trusted." },
-						  { "forget", .help = "The folder is not trusted any more." },
+	.options = (const struct cadre_option[]){ { "list", .help = "List trusted folders." },
+						  { "forget", .help = "Revoke trust in the folder." },
 						  { .name = NULL } },
 	.settings = (const char *const[]){ NULL },
 };
@@ -66,7 +66,7 @@ static int trust_run(struct cadre_call *call)
 	bool changed;
 
 	if (list && (!trusted || dir))
-		return err_set(call->err, ERR_USAGE, "--list stands alone: cadre trust --list");
+		return err_set(call->err, ERR_USAGE, "--list takes no other word: cadre trust --list");
 	if (options_directories(&call->services->options, &a, &cwd, &config_dir, call->err) < 0 ||
 	    services_state_file(call->services, &a, &state_file, call->err) < 0)
 		return -(int)call->err->kind;

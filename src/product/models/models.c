@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * models.c - `cadre models`: what there is, how a name is resolved, and the catalog of prices and windows. The test is in models_test.c. */
+ * models.c - `cadre models`: the list of models, how a name is resolved, and the catalog of prices and
+ * windows. The test is in models_test.c. */
 #include "product/models/models.h"
 #include "core/model/http_endpoint.h"
 #include "lib/io/file.h"
@@ -12,23 +13,25 @@ static int models_update(struct cadre_call *call);
 
 const struct cadre_command command_models = {
 	.name = "models",
-	.summary = "list, show and test models and the providers that serve them",
-	.help = "Usage: cadre models [list] [PLACE]       models with window and price, and where each fact is from\n"
-		"       cadre models show NAME           how a name is resolved: provider, address, wire, credential, facts\n"
-		"       cadre models test [NAME]         one tiny request; says in one line why it fails (--all: every model of yours)\n"
-		"       cadre models update FILE|URL     installs a catalog of prices and windows that its maker has signed\n"
+	.summary = "list, show and test models and their providers",
+	.help = "Usage: cadre models [list] [PROVIDER]   models with window and price, and the source of each fact\n"
+		"       cadre models show NAME           how a name is resolved: provider, address, API, credential\n"
+		"       cadre models test [NAME]         send one tiny request, and print in one line why it fails\n"
+		"       cadre models update FILE|URL     install a signed catalog of prices and windows\n"
 		"\n"
-		"NAME is a model as --model takes it: sonnet, claude-opus-5-5, ollama/qwen3, work/fast. Without one, test takes\n"
-		"the model of the settings. list --ask adds what the server lists. Places of your own stand in the setting `providers`. A window with '!' is\n"
-		"assumed. test sends 16 tokens at most; --tools adds a second request that must call a tool. It ends with 1 if\n"
-		"a request fails; --save keeps what was learned of a provider of yours. A catalog counts if a key of the setting modelCatalogKeys has signed it.\n"
+		"NAME is a model as --model takes it: sonnet, claude-opus-5-5, ollama/qwen3, work/fast. Without one,\n"
+		"test takes the model of the settings. list --ask adds the models that the server lists. Your own\n"
+		"providers are in the setting `providers`; test --all tests each of their models. An assumed window\n"
+		"is marked with '!'. test sends at most 16 tokens; --tools adds a second request that must call a\n"
+		"tool. It exits with 1 if a request fails; --save writes what was learned into that setting. A\n"
+		"catalog counts if it is signed with a key of the setting modelCatalogKeys.\n"
 		"\n"
 		"Examples:\n"
 		"  cadre models test ollama/qwen3 --tools\n"
 		"  cadre models show sonnet --provider bedrock\n",
 	.words =
 		(const struct cadre_command_word[]){
-			{ "list", "[PLACE]", 0, models_list },
+			{ "list", "[PROVIDER]", 0, models_list },
 			{ "show", "NAME", 0, models_show },
 			{ "test", "[NAME]", CADRE_COMMAND_BLOCKS, models_test },
 			{ "update", "FILE|URL", 0, models_update },
@@ -37,13 +40,13 @@ const struct cadre_command command_models = {
 	.options =
 		(const struct cadre_option[]){
 			{ "tools", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
-			  .help = "With test: a second request, which must call a tool and read its result." },
+			  .help = "With test: send a second request, which must call a tool and read its result." },
 			{ "all", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
-			  .help = "With test: the usual model, and every model of the setting providers." },
+			  .help = "With test: test the usual model, and every model of the setting providers." },
 			{ "save", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
-			  .help = "With test: write what the server does not take into your setting providers." },
+			  .help = "With test: write what the server refuses into your setting providers." },
 			{ "ask", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
-			  .help = "With list: also what the server of the provider lists." },
+			  .help = "With list: add the models that the provider's server lists." },
 			{ .name = NULL } },
 	.settings = (const char *const[]){ "base-url", "model", "provider", "scenario", "setting-sources", "settings",
 					   "trust-project", NULL },
@@ -87,7 +90,7 @@ static void put_facts(struct json_out *w, const struct model_info *m)
 		  (long long)m->max_output, m->window_source ? m->window_source : "assumed", m->price_source);
 	if (m->price_source)
 		put_price(w, &m->price);
-	json_kopen(w, "tiers", '[');
+	json_putf(w, "tiers:[");
 	for (size_t i = 0; i < MOST_TIERS && m->tiers[i].above; i++) {
 		json_putf(w, "{above:%lld", (long long)m->tiers[i].above);
 		put_price(w, &m->tiers[i].price);
@@ -113,16 +116,6 @@ static void list_model(struct model_list *l, const char *provider, const char *n
 	put_facts(&l->w, &m);
 	json_close(&l->w);
 	l->count++;
-}
-
-/* Whose API has these names. The rows of other vendors are shown with their provider. */
-static const char *home_of(const struct model_info *row)
-{
-	if (row->provider)
-		return row->provider;
-	return str_starts(str_from(row->id), STR("claude-"))   ? "anthropic"
-	       : str_starts(str_from(row->id), STR("gemini-")) ? "gemini"
-							       : "openai";
 }
 
 enum { ASK_MS = 3000, LARGEST_LIST = 8 << 20 };
@@ -241,11 +234,10 @@ static int models_list(struct cadre_call *call)
 	struct providers *providers = &call->services->endpoints.providers;
 	struct model_list l = { .report = call->report, .w = json_out(&call->report->json), .providers = providers };
 	if (only && !provider_find(providers, str_from(only)))
-		return err_set(call->err, ERR_NOT_FOUND, "no such provider: %.80s", only);
+		return err_set(call->err, ERR_NOT_FOUND,
+			       "no such provider: %.80s; expected one that --provider takes (`cadre --help`)", only);
 	report_row(call->report, CADRE_HEAD, "MODEL", "WINDOW", "OUTPUT", "USD PER MILLION IN / OUT", "SOURCE", NULL);
-	json_open(&l.w, '{');
-	json_kcstr(&l.w, "provider", providers->usual->name);
-	json_kopen(&l.w, "models", '[');
+	json_putf(&l.w, "{provider:'%s', models:[", providers->usual->name);
 	for (size_t i = 0; i < providers->own_count; i++) {
 		const struct json *models = json_get(providers->own[i]->own, "models");
 		AUTO_ARENA struct arena a = { 0 };
@@ -262,21 +254,20 @@ static int models_list(struct cadre_call *call)
 		status = list_asked(call, &l, provider);
 	for (int from_file = 1; from_file >= 0; from_file--) {
 		const struct model_info *list = from_file ? providers->file : rows;
-		for (size_t i = 0; i < (from_file ? providers->file_count : count); i++)
-			if (!only || !strcmp(only, home_of(&list[i])))
-				list_model(&l, home_of(&list[i]), list[i].id);
+		for (size_t i = 0; i < (from_file ? providers->file_count : count); i++) {
+			const char *home = list[i].provider ? list[i].provider : model_home(list[i].id);
+			if (!only || !strcmp(only, home))
+				list_model(&l, home, list[i].id);
+		}
 	}
-	json_close(&l.w);
-	json_kopen(&l.w, "providers", '[');
+	json_putf(&l.w, "], providers:[");
 	for (size_t i = 0; i < providers->own_count; i++)
 		json_put_cstr(&l.w, providers->own[i]->name);
 	for (size_t i = 0; provider_table[i]; i++)
 		json_put_cstr(&l.w, provider_table[i]->name);
-	json_close(&l.w);
-	json_close(&l.w);
+	json_putf(&l.w, "]}");
 	if (!l.count)
-		report_line(call->report, CADRE_NOTE, "No model of %s is known by name; any name is passed through.",
-			    only);
+		report_line(call->report, CADRE_NOTE, "cadre knows no models of %s; any name is passed through.", only);
 	return status;
 }
 
@@ -406,11 +397,7 @@ static int models_update(struct cadre_call *call)
 		return err_wrap(call->err, "%s is refused", path);
 	if (file_make_parents(to, call->err) < 0 || file_replace(to, bytes.p, bytes.n, call->err) < 0)
 		return -(int)call->err->kind;
-	struct json_out w = json_out(&call->report->json);
-	json_open(&w, '{');
-	json_kcstr(&w, "file", to);
-	json_ki64(&w, "models", (int64_t)count);
-	json_close(&w);
+	json_addf(&call->report->json, "{file:'%s', models:%zu}", to, count);
 	report_line(call->report, CADRE_GOOD, "%zu models are in %s; new sessions use it.", count, to);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "core/model/http_endpoint.h"
 #include "config/settings/settings_store.h"
 #include "lib/io/file.h"
+#include "lib/io/url.h"
 
 enum {
 	TRIAL_TOKENS = 16,
@@ -90,16 +91,6 @@ static void model_test_ask(struct model_test *t, struct endpoint *endpoint)
 	t->ended_ms = loop_now_ms(loop);
 }
 
-static const char *proxy_in_use(const struct services *sv)
-{
-	static const char *const names[] = { "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY" };
-
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (services_getenv(sv, NULL, ENV_OWN, names[i]))
-			return names[i];
-	return NULL;
-}
-
 /* The ARN of the keys that sign, by GetCallerIdentity, which needs no permission; NULL: AWS does not know them either. */
 static const char *aws_identity(const struct http_endpoint *p, struct arena *a)
 {
@@ -172,16 +163,17 @@ static const char *model_test_advice(struct model_test *t, const char *address, 
 {
 	const struct failure *f = &t->call.failure;
 	const struct provider *p = t->provider;
-	const char *proxy = proxy_in_use(t->services), *ca = getenv("SSL_CERT_FILE");
+	const char *proxy = http_proxy_variable(address), *ca = getenv("SSL_CERT_FILE");
 
 	switch (f->kind) {
 	case FAIL_CONNECT:
-		return arena_printf(a, "nothing answers at %s%s%s: is the server running? Check %s", address,
-				    proxy ? " through the proxy of " : "", proxy ? proxy : "",
-				    p->own            ? "baseUrl"
-				    : p->env.base_url ? p->env.base_url
-						      : "the network");
+		return arena_printf(
+			a, "nothing answers at %s%s%s: %s%s", address, proxy ? " through the proxy of " : "",
+			proxy ? proxy : "", url_is_loopback(address) && !proxy ? "is the server running? " : "",
+			http_address_source(CONTAINER_OF(t->call.endpoint, struct http_endpoint, endpoint), a));
 	case FAIL_TLS:
+		if (strstr(f->text, "no TLS is spoken"))
+			return NULL; /* it says enough */
 		return arena_printf(
 			a,
 			"the certificate of %s is not accepted (CA file: %s): set SSL_CERT_FILE to the file of your "
@@ -216,7 +208,7 @@ static const char *model_test_advice(struct model_test *t, const char *address, 
 	if (f->status == 404)
 		return arena_printf(a, "%s has no model %s, or no %s", address, t->sent,
 				    p->wire ? p->wire->path : "such path");
-	if (f->unpaid)
+	if (f->unpaid || f->status == 402)
 		return "the account has no balance or quota left";
 	if (f->status == 429 || f->status == 529 || f->status == 503)
 		return "the server is busy or limits requests; the address and the credential are right";
@@ -234,6 +226,8 @@ static const char *model_test_doubt(const struct model_test *t, bool tools, stru
 	if (tools && !t->tool_use)
 		return "text came instead of a call: start the server with tools enabled (llama.cpp: --jinja, vLLM: "
 		       "--enable-auto-tool-choice), or take another model";
+	if (tools && str_has(segment_json(t->tool_use), STR("\"input\":{\"INVALID_JSON\":")))
+		return "the arguments of the call are not JSON: use another tool call parser at the server, or another model";
 	if (t->provider->may_cut && !u->estimated && prompt && prompt < sent * 6 / 10)
 		return arena_printf(a,
 				    "the server cuts the prompt (%lld of about %lld tokens): raise its context "
@@ -356,7 +350,8 @@ static int save_lessons(struct cadre_call *call, const struct model_test *t, con
 		saved += members[i].learned;
 	}
 	report_line(call->report, CADRE_NOTE,
-		    saved ? "What was learned of %s is in %s." : "Nothing new was learned of %s.", t->id, path);
+		    saved ? "Facts learned about %s were written to %s." : "Nothing new was learned of %s.", t->id,
+		    path);
 	return 0;
 }
 
@@ -433,12 +428,13 @@ static int test_all(struct cadre_call *call, const char *usual, struct json_out 
 		if (test_model(call, names[i], w) == 0)
 			continue;
 		report_row(call->report, CADRE_BAD, names[i], call->err->text, NULL);
+		json_putf(w, "{model:'%s', problem:'%s'}", names[i], call->err->text);
 		call->report->bad = true;
 		*call->err = (struct err){ 0 };
 	}
 	return count ? 0
 		     : err_set(call->err, ERR_USAGE,
-			       "there is no model to test: name one, or one of the setting providers");
+			       "no model to test: name one, or define one in the setting providers");
 }
 
 int models_test(struct cadre_call *call)

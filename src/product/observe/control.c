@@ -135,7 +135,7 @@ static bool choose_named(struct client *v, const struct json *agents)
 		if (!record)
 			buf_addf(&why, "no such agent: " STR_FMT, STR_ARG(id));
 		else if (!record->live && !is_parked(record))
-			buf_addf(&why, "agent %s is not running: %s", record->id, end_state_info(record->state)->state);
+			buf_addf(&why, "agent %s is not running: %s", record->id, end_states[record->state].state);
 		else
 			wait_for(v, record);
 		if (!why.n)

@@ -15,7 +15,6 @@
 #include "lib/io/loop.h"
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
-#include "core/store/state.h"
 #include "product/observe/observe.h"
 
 enum {

@@ -31,8 +31,7 @@ int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *er
 	if (lstat(dir, &st) < 0)
 		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %m", dir);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() || (st.st_mode & 077))
-		return err_set(err, ERR_DENIED, "%s must be a directory of yours that is closed to others (mode 0700)",
-			       dir);
+		return err_set(err, ERR_DENIED, "%s must be your own directory with mode 0700", dir);
 	*ret_dir = dir;
 	return 0;
 }

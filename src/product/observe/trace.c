@@ -14,9 +14,15 @@
 
 enum { MOST_LANES = 64, TEXT_LIMIT = 400 };
 
+struct trace_session {
+	unsigned pid;   /* its number in the trace */
+	unsigned alive; /* its children */
+};
+
 /* An agent */
 struct track {
-	unsigned pid, number;
+	struct trace_session *session;
+	unsigned number;
 	char *title;
 	bool living, paused; /* slices that are open on its own thread */
 	char **lanes;        /* id of the call that is shown there; NULL: free */
@@ -30,10 +36,8 @@ struct trace {
 	struct kick kick; /* what a loop turn adds is written at its end, in one write */
 	struct buf out;
 	uint64_t started_ns;
-	struct map sessions; /* id -> number */
+	struct map sessions; /* id -> struct trace_session */
 	struct map tracks;   /* session/agent -> struct track */
-	unsigned *alive;     /* children of each session, by its number - 1 */
-	unsigned alive_count;
 	unsigned flows;
 	bool begun;         /* the array has an element */
 	struct err failure; /* the first one; nothing is written after it */
@@ -68,16 +72,6 @@ static void on_kick(struct kick *kick)
 	trace_write(CONTAINER_OF(kick, struct trace, kick));
 }
 
-static unsigned *trace_alive(struct trace *t, unsigned pid)
-{
-	if (pid > t->alive_count) {
-		t->alive = xrealloc(t->alive, pid * sizeof *t->alive);
-		while (t->alive_count < pid)
-			t->alive[t->alive_count++] = 0;
-	}
-	return &t->alive[pid - 1];
-}
-
 /* rest: the members that a kind has of its own, and the end */
 static void printf_like(6, 7) trace_put(struct trace *t, const char *phase, const char *name, unsigned pid,
 					unsigned tid, const char *rest, ...)
@@ -100,13 +94,14 @@ static void trace_begin(struct trace *t, const struct track *k, unsigned lane, c
 			struct str text)
 {
 	text = utf8_cut(text, TEXT_LIMIT);
-	trace_put(t, "B", name, k->pid, track_tid(k, lane), "cat:'%s', args:{text?:'%.*s'}}", category, STR_ARG(text));
+	trace_put(t, "B", name, k->session->pid, track_tid(k, lane), "cat:'%s', args:{text?:'%.*s'}}", category,
+		  STR_ARG(text));
 }
 
 /* state may be NULL */
 static void trace_end(struct trace *t, const struct track *k, unsigned lane, const char *state)
 {
-	trace_put(t, "E", "", k->pid, track_tid(k, lane), "args:{end?:'%s'}}", state);
+	trace_put(t, "E", "", k->session->pid, track_tid(k, lane), "args:{end?:'%s'}}", state);
 }
 
 /* Slices of one thread must nest, but the tools of an answer run at the same time. So an agent has lanes: the first
@@ -122,22 +117,22 @@ static void name_lane(struct trace *t, const struct track *k, unsigned lane)
 	if (lane)
 		buf_addf(&name, " (beside, %u)", lane);
 	struct str shown = utf8_cut(buf_str(&name), TEXT_LIMIT);
-	trace_put(t, "M", "thread_name", k->pid, tid, "args:{name:'%.*s'}}", STR_ARG(shown));
-	trace_put(t, "M", "thread_sort_index", k->pid, tid, "args:{sort_index:%u}}", tid);
+	trace_put(t, "M", "thread_name", k->session->pid, tid, "args:{name:'%.*s'}}", STR_ARG(shown));
+	trace_put(t, "M", "thread_sort_index", k->session->pid, tid, "args:{sort_index:%u}}", tid);
 }
 
-static unsigned session_pid(struct trace *t, const char *session)
+static struct trace_session *session_of(struct trace *t, const char *id)
 {
+	struct trace_session *s = map_get(&t->sessions, str_from(id));
 	AUTO_BUF struct buf name = { 0 };
-	uintptr_t pid = (uintptr_t)map_get(&t->sessions, str_from(session));
 
-	if (pid)
-		return (unsigned)pid;
-	pid = t->sessions.count + 1;
-	map_set(&t->sessions, str_from(session), (void *)pid);
-	buf_addf(&name, "session %s", session);
-	trace_put(t, "M", "process_name", (unsigned)pid, 0, "args:{name:'%s'}}", name.p);
-	return (unsigned)pid;
+	if (s)
+		return s;
+	s = xnew(struct trace_session, .pid = t->sessions.count + 1);
+	map_set(&t->sessions, str_from(id), s);
+	buf_addf(&name, "session %s", id);
+	trace_put(t, "M", "process_name", s->pid, 0, "args:{name:'%s'}}", name.p);
+	return s;
 }
 
 static struct track *track_of(struct trace *t, const char *session, const struct event_agent *who)
@@ -152,7 +147,7 @@ static struct track *track_of(struct trace *t, const char *session, const struct
 	if (k)
 		return k;
 	k = xcalloc(1, sizeof *k);
-	k->pid = session_pid(t, session);
+	k->session = session_of(t, session);
 	k->number = (unsigned)t->tracks.count + 1;
 	if (who->id[0])
 		buf_addf(&title, "%s%s%s: %s", who->name ? who->name : "", who->name ? ", " : "",
@@ -248,13 +243,14 @@ static void trace_event(struct trace *t, const char *session, const struct event
 		begin_life(t, k, event->agent->description);
 		/* The arrow from the parent; its end binds to the slice around it, not to the next one. */
 		parent = track_of(t, session, &(struct event_agent){ .id = event->agent->parent_id });
-		trace_put(t, "s", "starts", parent->pid, track_tid(parent, 0), "cat:'agent', id:%u}", ++t->flows);
-		trace_put(t, "f", "starts", k->pid, track_tid(k, 0), "cat:'agent', id:%u, bp:'e'}", t->flows);
-		trace_put(t, "C", "agents alive", k->pid, 0, "args:{alive:%u}}", ++*trace_alive(t, k->pid));
+		trace_put(t, "s", "starts", parent->session->pid, track_tid(parent, 0), "cat:'agent', id:%u}",
+			  ++t->flows);
+		trace_put(t, "f", "starts", k->session->pid, track_tid(k, 0), "cat:'agent', id:%u, bp:'e'}", t->flows);
+		trace_put(t, "C", "agents alive", k->session->pid, 0, "args:{alive:%u}}", ++k->session->alive);
 		break;
 	case EVENT_AGENT_ENDED:
 		if (k->living)
-			trace_put(t, "C", "agents alive", k->pid, 0, "args:{alive:%u}}", --*trace_alive(t, k->pid));
+			trace_put(t, "C", "agents alive", k->session->pid, 0, "args:{alive:%u}}", --k->session->alive);
 		end_life(t, k, event->task ? event->task->state : NULL);
 		break;
 	case EVENT_MEMBER_STATE:
@@ -279,7 +275,7 @@ static void trace_event(struct trace *t, const char *session, const struct event
 			break;
 		buf_addf(&title, "%s%s%s", instants[event->kind], event->name ? " " : "",
 			 event->name ? event->name : "");
-		trace_put(t, "i", title.p, k->pid, track_tid(k, 0), "cat:'note', s:'t', args:{text?:'%.*s'}}",
+		trace_put(t, "i", title.p, k->session->pid, track_tid(k, 0), "cat:'note', s:'t', args:{text?:'%.*s'}}",
 			  STR_ARG(text));
 	}
 }
@@ -300,9 +296,10 @@ static void trace_free(struct observer *o)
 		free(k->title);
 		free(k);
 	}
+	for (struct map_entry *e = map_next(&t->sessions, NULL); e; e = map_next(&t->sessions, e))
+		free(e->value);
 	map_release(&t->tracks);
 	map_release(&t->sessions);
-	free(t->alive);
 	close(t->fd);
 	buf_release(&t->out);
 	free(t);

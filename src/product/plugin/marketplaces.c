@@ -191,8 +191,8 @@ int market_open(struct marketplace_ctx *ctx, const char *name, struct marketplac
 		return status;
 	known = plugin_records_market(&ctx->records, name);
 	if (!known)
-		return err_set(err, ERR_NOT_FOUND,
-			       "no such marketplace: %s; cadre plugin marketplace add PATH or ADDRESS", name);
+		return err_set(err, ERR_NOT_FOUND, "no such marketplace: %s; `cadre plugin marketplace add` adds one",
+			       name);
 	status = check_allowed(ctx, name, known->source, err);
 	return status < 0 ? status : marketplace_read(ret_market, known->dir, err);
 }
@@ -233,7 +233,7 @@ int marketplace_list(struct cadre_call *call)
 	json_close(&w);
 	if (!ctx.records.known_count)
 		report_line(call->report, CADRE_NOTE,
-			    "No marketplace is known: cadre plugin marketplace add PATH or ADDRESS.");
+			    "No marketplaces. Add one with: cadre plugin marketplace add PATH or ADDRESS.");
 	return 0;
 }
 
@@ -268,7 +268,8 @@ int marketplace_remove(struct cadre_call *call)
 	const struct known_marketplace *known = plugin_records_market(&ctx.records, name);
 	const char *ours = path_join(&ctx.arena, ctx.plugins_dir, "marketplaces");
 	if (!known)
-		return err_set(call->err, ERR_NOT_FOUND, "no such marketplace: %s", name);
+		return err_set(call->err, ERR_NOT_FOUND,
+			       "no such marketplace: %s; `cadre plugin marketplace` lists them", name);
 	int status = record_market(ctx.plugins_dir, name, (struct str){ 0 }, NULL, call->err);
 	if (status == 0 && path_is_inside(known->dir, ours) && strcmp(known->dir, ours) != 0)
 		status = directory_remove(known->dir, call->err);
@@ -293,12 +294,13 @@ int marketplace_update(struct cadre_call *call)
 	json_open(&w, '[');
 	if (!count)
 		report_line(call->report, CADRE_NOTE,
-			    "There are no marketplaces: cadre plugin marketplace add SOURCE.");
+			    "No marketplaces. Add one with: cadre plugin marketplace add SOURCE.");
 	for (size_t i = 0; i < count; i++) {
 		const struct known_marketplace *known = plugin_records_market(&ctx.records, names[i]);
 		struct err why = { 0 };
 		int status = known ? market_add(&ctx, json_raw(known->source), names[i], &name, &why)
-				   : err_set(&why, ERR_NOT_FOUND, "no such marketplace: %s", names[i]);
+				   : err_set(&why, ERR_NOT_FOUND,
+					     "no such marketplace; `cadre plugin marketplace` lists them");
 		json_putf(&w, "{name:'%s', error:'%s'}", names[i], status < 0 ? why.text : NULL);
 		call->report->bad |= status < 0;
 		report_line(call->report, status < 0 ? CADRE_BAD : CADRE_GOOD, "%s: %s", names[i],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * plugin.c - `cadre plugin`: which plugins there are, what is wrong with them, and changes to them. */
+ * plugin.c - `cadre plugin`: lists plugins and their problems, and changes them. */
 #include "product/command/command.h"
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"
@@ -16,21 +16,21 @@ static command_fn plugin_list_run, plugin_change_run, plugin_validate_run;
 const struct cadre_command command_plugin = {
 	.name = "plugin",
 	.summary = "list, check, install, enable and trust plugins",
-	.help = "Usage: cadre plugin [list]                 the plugins, what they bring, and what is wrong with them\n"
-		"       cadre plugin validate PATH          a plugin or a marketplace: every file is looked at\n"
+	.help = "Usage: cadre plugin [list]                 the plugins, what they contain, and their problems\n"
+		"       cadre plugin validate PATH          check every file of a plugin or a marketplace\n"
 		"       cadre plugin install PATH|NAME@MARKETPLACE [--scope user|project|local]\n"
 		"       cadre plugin uninstall NAME\n"
 		"       cadre plugin enable NAME [--scope user|project|local]\n"
 		"       cadre plugin disable NAME [--scope user|project|local]\n"
-		"       cadre plugin trust NAME [--forget]  hooks and MCP servers of its agents may run, or not any more\n"
-		"       cadre plugin marketplace [list]     the marketplaces that are known, and what they offer\n"
+		"       cadre plugin trust NAME [--forget]  allow hooks and MCP servers of its agents, or revoke that\n"
+		"       cadre plugin marketplace [list]     the known marketplaces and their plugins\n"
 		"       cadre plugin marketplace add PATH|ADDRESS[#REF]|OWNER/NAME\n"
 		"       cadre plugin marketplace remove NAME\n"
 		"       cadre plugin marketplace update [NAME]\n"
 		"\n"
-		"What is installed is copied; a change of the original counts after installing it again. enabledPlugins of\n"
-		"the settings says which plugins count, --plugin-dir adds one for a single run. validate ends with 1 if\n"
-		"something is wrong.\n",
+		"Installing makes a copy; a change of the original takes effect after installing it again.\n"
+		"enabledPlugins of the settings selects plugins, --plugin-dir adds one for a single run.\n"
+		"validate exits with 1 if something is wrong.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", 0, plugin_list_run },
@@ -47,7 +47,7 @@ const struct cadre_command command_plugin = {
 			{ "validate", "PATH", 0, plugin_validate_run },
 			{ .name = NULL },
 		},
-	.options = (const struct cadre_option[]){ { "forget", .help = "With trust: it is not trusted any more." },
+	.options = (const struct cadre_option[]){ { "forget", .help = "With trust: revoke it." },
 						  OPTION_SCOPE,
 						  { .name = NULL } },
 	.settings = (const char *const[]){ "plugin-dir", "plugin-dir-no-mcp", "plugin-url", "setting-sources",
@@ -159,7 +159,8 @@ static int plugin_list_run(struct cadre_call *call)
 	if (status < 0)
 		return status;
 	if (!list->count)
-		report_line(r, CADRE_NOTE, "There are no plugins: cadre plugin install PATH, or NAME@MARKETPLACE.");
+		report_line(r, CADRE_NOTE,
+			    "No plugins. Install one with: cadre plugin install PATH, or NAME@MARKETPLACE.");
 	else
 		report_row(r, CADRE_HEAD, "PLUGIN", "VERSION", "STATE", "WHAT", NULL);
 	json_open(&w, '[');
@@ -386,8 +387,7 @@ static bool report_new_powers(struct change *k, struct str before, const struct 
 	}
 	if (more.n)
 		report_line(k->report, CADRE_NOTE,
-			    "It brings what it did not have before: %s. `cadre plugin enable %s` consents.", more.p,
-			    p->id);
+			    "It is new in this version: %s. `cadre plugin enable %s` accepts it.", more.p, p->id);
 	return more.n;
 }
 
@@ -487,7 +487,7 @@ static int find_plugin(struct change *k, const char **ret_id, const char **ret_r
 		*ret_id = arena_strdup(&k->ctx.arena, p->id);
 		*ret_root = arena_strdup(&k->ctx.arena, p->root);
 	} else {
-		status = err_set(err, ERR_NOT_FOUND, "no such plugin: %s; cadre plugin list", k->what);
+		status = err_set(err, ERR_NOT_FOUND, "no such plugin: %s; `cadre plugin list` lists them", k->what);
 	}
 	plugin_list_unref(list);
 	return status;

@@ -6,8 +6,6 @@
 #include "product/runtime/runtime.h"
 #include "product/session/server_pool.h"
 #include "product/observe/observe.h"
-#include "core/store/state.h"
-#include "defs/skill/registry.h"
 #include "tools/web/web.h"
 #include "agents/agent/classifier.h"
 #include "lib/base/list.h"
@@ -306,8 +304,6 @@ struct cadre *cadre_new(char *why, size_t why_size)
 
 void cadre_free(struct cadre *c)
 {
-	struct err err = { 0 };
-
 	if (!c)
 		return;
 	struct services *sv = &c->services;
@@ -343,8 +339,6 @@ void cadre_free(struct cadre *c)
 	policy_release(&sv->policy); /* the others went with their sessions */
 	services_free_variables(sv);
 	plugin_list_unref(sv->plugins);
-	if (state_close(sv->state, &err) < 0)
-		services_log(sv, "error", "%s", err.text);
 	map_release(&sv->sessions_by_id);
 	head_pool_release(&sv->heads);
 	for (struct observer *o = sv->observers, *next; o; o = next) {

@@ -101,7 +101,8 @@ static void serve_list_tools(struct serve *s, struct str id)
 		buf_addstr(&text, "Gives a task to a subagent, which works on it alone, with tools of its own, and "
 				  "reports when it is done. Agents:\n\n");
 		roster_write(&text, s->session->tree.services->registry,
-			     &(struct roster_spec){ .background_off = true, .one_at_a_time = true });
+			     &(struct roster_spec){
+				     .reader = &main_agent->env, .background_off = true, .one_at_a_time = true });
 		json_add_quoted(&description, buf_str(&text));
 		put_tool(&w, agent_name, buf_str(&description), str_from(agent_schema), false);
 	}
@@ -184,7 +185,7 @@ static void serve_call_tool(struct serve *s, struct str id, const struct json *p
 	if (tool && !delegates && (!(tool->flags & TOOL_SERVED) || !str_is(name, tool->name)))
 		tool = NULL;
 	if (!tool) {
-		serve_refuse(s, id, INVALID_PARAMS, "there is no tool '" STR_FMT "'", (int)MIN(name.n, 80),
+		serve_refuse(s, id, INVALID_PARAMS, "no such tool: '" STR_FMT "'", (int)MIN(name.n, 80),
 			     name.p ? name.p : "");
 		return;
 	}
@@ -282,7 +283,7 @@ static void serve_take_message(struct serve *s, const struct json *root)
 	else if (str_is(method, "tools/list"))
 		serve_list_tools(s, raw_id);
 	else
-		serve_refuse(s, raw_id, NO_SUCH_METHOD, "there is no method '" STR_FMT "'", (int)MIN(method.n, 80),
+		serve_refuse(s, raw_id, NO_SUCH_METHOD, "no such method: '" STR_FMT "'", (int)MIN(method.n, 80),
 			     method.p);
 }
 

@@ -10,7 +10,6 @@
 #include "agents/agent/gate.h"
 #include "agents/agent/question.h"
 #include "product/session/session.h"
-#include "guard/permission/resolved_path.h"
 #include "lib/io/file.h"
 #include "lib/json/json_schema.h"
 
@@ -137,7 +136,7 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 					    : permission_suggest(&call->arena, &agent->permission, tool_call_use(call)),
 			scope, &err);
 	if (allow && scope == CADRE_ACCEPT_EDITS && (call->flags & TOOL_ENDS_PLAN))
-		(agent->plan.accept_edits = true);
+		agent->plan.accept_edits = true;
 	if (!allow)
 		question_refuse(call, reason, &text);
 	agent_answer_question(agent, call, allow, buf_str(&text));
@@ -245,7 +244,7 @@ void prompt_tool_ask(struct cadre_session *s, const struct event *e)
 		xnew(struct permission_query, .services = s->services, .session_id = xstrdup(s->id),
 		     .agent_id = xstrdup(e->agent ? e->agent->id : ""), .call_id = xstrdup(e->id));
 	json_addf(&question, "{tool_name:'%s', input:%.*s, tool_use_id:'%s'}", call ? call->tool->name : ask->tool,
-		  STR_ARG(call ? json_raw(call->input) : buf_str(&ask->input)), e->id);
+		  STR_ARG(call ? json_raw(call->input) : ask->input), e->id);
 	/* mcp__SERVER__TOOL: as everywhere, the name of a server has no "__" */
 	const char *server = s->tree.policy->options.permission_prompt_tool + strlen("mcp__");
 	const char *end = strstr(server, "__");

@@ -4,7 +4,6 @@
  *     Elicitation hooks -> the host -> ElicitationResult hooks -> the server
  *
  * Connections are shared, so the newest session that uses this one gets the question. */
-#include "product/session/session_int.h"
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/hooks.h"
@@ -240,7 +239,7 @@ void services_elicit(void *data, const struct mcp_client *client, struct mcp_eli
 
 	while (s && (s->closing || !s->tree.main.servers || !mcp_selection_has_client(s->tree.main.servers, client)))
 		s = s->next;
-	if (!s) {
+	if (!s || permission_forbids_server(&s->tree.main.permission, server->name)) {
 		mcp_elicitation_answer(asked, "decline", STR(""));
 		return;
 	}

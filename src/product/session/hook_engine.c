@@ -59,7 +59,7 @@ static void hook_emit(struct services *sv, enum event_kind kind, const struct ho
 
 	if (!s)
 		return;
-	struct event_hook hook = { .event = hook_event_info(r->event)->name,
+	struct event_hook hook = { .event = hook_events[r->event].name,
 				   .outcome = hook_result_name(r->result),
 				   .exit_code = r->exit_code,
 				   .exited = r->exit_code != HOOK_NO_EXIT,
@@ -90,12 +90,6 @@ static void on_ended(void *data, const struct hook_report *report)
 
 /* Hooks that are a question to a model, or a tool of a server. */
 
-/* Freed as one piece: hooks stays first. */
-struct runner {
-	struct hook_runner hooks;
-	struct services *services;
-};
-
 /* Type prompt: one answer; type agent: it may read files first. They count as spending of the session. */
 static const char model_rules[] =
 	"You check one event in the run of another agent. The message says what to check and shows the "
@@ -111,10 +105,9 @@ static void on_model_answer(void *data, bool failed, struct str answer)
 	hook_call_finish(call, failed, answer);
 }
 
-static void start_model_hook(struct hook_runner *runner, struct hook_call *call)
+static void start_model_hook(void *data, struct hook_call *call)
 {
-	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
-	struct one_shot_spec spec = { .services = r->services,
+	struct one_shot_spec spec = { .services = data,
 				      .session_id = call->session_id,
 				      .agent_id = call->agent_id,
 				      .label = "hook",
@@ -129,7 +122,7 @@ static void start_model_hook(struct hook_runner *runner, struct hook_call *call)
 		hook_call_finish(call, true, str_from(err.text));
 }
 
-static void cancel_model_hook(struct hook_runner *runner, struct hook_call *call)
+static void cancel_model_hook(void *data, struct hook_call *call)
 {
 	if (call->state)
 		one_shot_cancel(call->state);
@@ -141,13 +134,13 @@ static void on_tool_done(void *data, const struct server_reply *reply)
 	struct hook_call *call = data;
 
 	call->state = NULL;
+	call->unanswered = reply->failed && !reply->json.n;
 	hook_call_finish(call, reply->failed, reply->text);
 }
 
-static void start_tool_hook(struct hook_runner *runner, struct hook_call *call)
+static void start_tool_hook(void *data, struct hook_call *call)
 {
-	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
-	struct cadre_session *s = session_by_id(r->services, call->session_id);
+	struct cadre_session *s = session_by_id(data, call->session_id);
 	struct err err = { 0 };
 
 	if (s)
@@ -158,25 +151,22 @@ static void start_tool_hook(struct hook_runner *runner, struct hook_call *call)
 						    .arguments = call->text.n ? call->text : STR("{}"),
 						    .policy = { .apart = true, .chosen = true, .by_hook = true } },
 			on_tool_done, call, &err);
-	if (!call->state)
-		hook_call_finish(call, true, s ? str_from(err.text) : STR("the session is gone"));
+	if (!call->state) {
+		call->unanswered = true;
+		hook_call_finish(call, true, s ? str_from(err.text) : STR("the session has ended"));
+	}
 }
 
-static void cancel_tool_hook(struct hook_runner *runner, struct hook_call *call)
+static void cancel_tool_hook(void *data, struct hook_call *call)
 {
 	if (call->state)
 		server_call_cancel(call->state);
 }
 
-static struct hook_runner *runner_new(struct services *sv, const struct hook_runner *hooks)
-{
-	struct runner *r = xnew(struct runner, .hooks = *hooks, .services = sv);
-
-	return &r->hooks;
-}
-
 void services_open_hooks(struct services *sv)
 {
+	static const struct hook_runner model = { start_model_hook, cancel_model_hook };
+	static const struct hook_runner server = { start_tool_hook, cancel_tool_hook };
 	const char *limit = services_variable(sv, "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
 	uint64_t end_ms = 0;
 
@@ -186,16 +176,15 @@ void services_open_hooks(struct services *sv)
 		end_ms = 0;
 	sv->hook_http = http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION });
 	sandbox_serve(sv->spawner);
-	sv->hook_model = runner_new(sv, &(struct hook_runner){ start_model_hook, cancel_model_hook });
-	sv->hook_server = runner_new(sv, &(struct hook_runner){ start_tool_hook, cancel_tool_hook });
 	sv->hooks = hook_engine_new(&(struct hook_engine_options){
 		.loop = sv->loop,
 		.spawner = sv->spawner,
 		.http = sv->hook_http,
-		.runners = { [HOOK_PROMPT] = sv->hook_model,
-			     [HOOK_AGENT] = sv->hook_model,
+		.runners = { [HOOK_PROMPT] = &model,
+			     [HOOK_AGENT] = &model,
 			     [HOOK_CALLBACK] = sv->hook_callback,
-			     [HOOK_MCP_TOOL] = sv->hook_server },
+			     [HOOK_MCP_TOOL] = &server },
+		.runner_data = sv,
 		.observer = { .started = on_started,
 			      .ended = on_ended,
 			      .skipped = on_skipped,
@@ -215,9 +204,6 @@ void services_close_hooks(struct services *sv)
 			loop_run(sv->loop);
 		hook_engine_free(sv->hooks);
 	}
-	free(sv->hook_model);
-	free(sv->hook_callback);
-	free(sv->hook_server);
 	if (sv->hook_http)
 		http_free(sv->hook_http);
 }

@@ -4,6 +4,7 @@
  * questions to the user (docs/internals/mention.md). */
 #include <sys/stat.h>
 #include "product/session/session_int.h"
+#include "lib/base/list.h"
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
@@ -15,7 +16,7 @@
 #include "tools/files/text_file.h"
 #include "tools/search/walk.h"
 
-enum { MOST_NAMES = 1000, MOST_BYTES = 400 * 1024, MOST_FILES = 10000, FILES_MS = 100 };
+enum { MOST_NAMES = 1000, MOST_BYTES = 400 * 1024, MOST_FILES = 100000, FILES_MS = 5000 };
 
 #define PUNCTUATION ".,;:!?)'\""
 
@@ -32,6 +33,7 @@ struct mentions {
 	struct tool lister; /* Read for a directory */
 	struct mention list[MOST_MENTIONS];
 	size_t count;
+	bool is_cut; /* more files are named than have room */
 };
 
 /* The next name behind an @ from *at on; p == NULL: there are no more. */
@@ -205,9 +207,13 @@ bool session_read_mentions(struct cadre_session *s)
 		m->lister.start = list_directory;
 		m->lister.cancel = NULL;
 	}
-	for (size_t at = 0; m->count < MOST_MENTIONS && (name = next_name(text, &at)).p;) {
+	for (size_t at = 0; !m->is_cut && (name = next_name(text, &at)).p;) {
 		bool named = false, is_dir;
 		const char *path = read ? mention_path(m, &a, name, &named, &is_dir) : NULL;
+		if (m->count == MOST_MENTIONS) {
+			m->is_cut = path;
+			continue;
+		}
 		if (!path) {
 			if (!named && !mention_agent(m, &a, name))
 				mention_resource(m, &a, name);
@@ -251,7 +257,7 @@ void session_drop_mentions(struct cadre_session *s)
 int session_add_mentions(struct cadre_session *s, struct err *err)
 {
 	const struct mentions *m = s->turn.mentions;
-	struct segment *blocks[MOST_MENTIONS];
+	struct segment *blocks[MOST_MENTIONS + 1];
 	size_t left = MOST_BYTES;
 
 	if (!m)
@@ -283,7 +289,11 @@ int session_add_mentions(struct cadre_session *s, struct err *err)
 		left -= MIN(left, out.n);
 		blocks[i] = segment_text(buf_str(&out));
 	}
-	int status = query_add_user(&s->tree.main.query, blocks, m->count, true, err);
+	if (m->is_cut)
+		blocks[m->count] =
+			segment_text(STR("<system-reminder>\nThe prompt names more files than can be "
+					 "attached. Read those that are not shown here.\n</system-reminder>"));
+	int status = query_add_user(&s->tree.main.query, blocks, m->count + m->is_cut, true, err);
 	for (size_t i = 0; i < m->count; i++)
 		if (m->list[i].call)
 			agent_touch(&s->tree.main, m->list[i].call);
@@ -291,38 +301,76 @@ int session_add_mentions(struct cadre_session *s, struct err *err)
 	return status;
 }
 
-struct file_list {
-	struct json_out *out;
+/* Those that a search would look at, found on a thread: a tree may be large, and its disk slow. */
+struct file_search {
+	uv_work_t work;
+	struct cadre_session *session;
+	struct file_search *next, **prev; /* in session->file_searches */
+	struct arena arena;
+	struct walk_options walk;
+	struct hidden_files *denied;
+	atomic_bool stop;
 	size_t above; /* bytes of the working directory and a slash */
 	size_t count;
+	struct buf names;
+	file_names_fn *done;
+	void *data;
 };
 
 static bool on_file(void *data, unsigned worker, struct str path)
 {
-	struct file_list *list = data;
+	struct file_search *f = data;
 
-	json_put_str(list->out, str_tail(path, list->above));
-	return ++list->count < MOST_FILES;
+	buf_add(&f->names, path.p + f->above, path.n - f->above + 1);
+	return ++f->count < MOST_FILES;
 }
 
-/* Those that a search would look at, as far as they are found at once: a key waits for them. */
-void session_put_files(struct cadre_session *s, struct json_out *w)
+static void search_on_thread(uv_work_t *work)
 {
-	const struct tool_env *env = &s->tree.main.env;
-	struct hidden_files *denied = hidden_files_find_at(env, env->cwd, NULL);
-	struct file_list list = { .out = w, .above = strlen(env->cwd) + 1 };
+	struct file_search *f = CONTAINER_OF(work, struct file_search, work);
 	struct err ignored = { 0 };
 
-	json_kopen(w, "files", '[');
-	(void)walk_run(&(struct walk_options){ .root = env->cwd,
-					       .denied = denied,
-					       .home = tool_env_get(env, "HOME"),
-					       .config_home = tool_env_get(env, "XDG_CONFIG_HOME"),
-					       .threads = 1,
-					       .limit_ms = FILES_MS,
-					       .visit = on_file,
-					       .data = &list },
-		       &ignored);
-	json_close(w);
-	hidden_files_free(denied);
+	(void)walk_run(&f->walk, &ignored); /* what was found until then counts */
+}
+
+static void on_searched(uv_work_t *work, int status)
+{
+	struct file_search *f = CONTAINER_OF(work, struct file_search, work);
+
+	list_remove(f);
+	f->done(f->data, buf_str(&f->names));
+	session_kick(f->session);
+	hidden_files_free(f->denied);
+	buf_release(&f->names);
+	arena_release(&f->arena);
+	free(f);
+}
+
+void session_find_files(struct cadre_session *s, file_names_fn *done, void *data)
+{
+	const struct tool_env *env = &s->tree.main.env;
+	struct file_search *f = xnew(struct file_search, .session = s, .done = done, .data = data);
+
+	f->denied = hidden_files_find_at(env, env->cwd, NULL);
+	f->above = strlen(env->cwd) + (env->cwd[1] != '\0');
+	f->walk = (struct walk_options){ .root = arena_strdup(&f->arena, env->cwd),
+					 .denied = f->denied,
+					 .home = arena_strdup(&f->arena, tool_env_get(env, "HOME")),
+					 .config_home = arena_strdup(&f->arena, tool_env_get(env, "XDG_CONFIG_HOME")),
+					 .no_ignore = env->settings && env->settings->search_ignored,
+					 .threads = 1,
+					 .stop = &f->stop,
+					 .limit_ms = FILES_MS,
+					 .visit = on_file,
+					 .data = f };
+	list_push(&s->file_searches, f);
+	(void)uv_queue_work(loop_uv(s->services->loop), &f->work, search_on_thread, on_searched);
+}
+
+void session_stop_file_searches(struct cadre_session *s)
+{
+	for (struct file_search *f = s->file_searches; f; f = f->next) {
+		atomic_store(&f->stop, true);
+		(void)uv_cancel((uv_req_t *)&f->work); /* it may be running already; then the flag ends it */
+	}
 }

@@ -65,14 +65,6 @@ static void read_texts(struct update *u, const struct json *list,
 	u->texts = texts;
 }
 
-static bool update_names(const struct update *u, const char *text)
-{
-	for (size_t i = 0; i < u->count; i++)
-		if (!strcmp(u->texts[i], text))
-			return true;
-	return false;
-}
-
 static int edit_file(struct update *u, const char *list, struct err *err)
 {
 	const struct str path[] = { STR("permissions"), str_from(list) };
@@ -92,9 +84,32 @@ static int edit_file(struct update *u, const char *list, struct err *err)
 				     err);
 }
 
+static const struct rule_origin session_origin = { .layer = "session" };
+
+static void note_why(void *data, const char *message)
+{
+	err_set(data, ERR_PARSE, "%s", message);
+}
+
+/* An allow rule that cannot be read is skipped in a settings file. Here it is an error. */
+static int check_rules(struct update *u, enum rule_list list, struct err *err)
+{
+	for (size_t i = 0; i < u->count; i++) {
+		struct rule rule = { 0 };
+		struct err why = { 0 };
+		int made =
+			rule_parse(&u->arena, list, str_from(u->texts[i]), &session_origin, note_why, &why, &rule, err);
+		if (made < 0)
+			return made;
+		if (made == 0)
+			return err_set(err, ERR_USAGE, "%s", why.text);
+		rule_release(&rule);
+	}
+	return 0;
+}
+
 static int change_rules(struct update *u, struct err *err)
 {
-	static const struct rule_origin origin = { .layer = "session" };
 	struct permission *p = &u->session->tree.main.permission;
 	enum rule_list list = RULE_DENY;
 
@@ -105,12 +120,14 @@ static int change_rules(struct update *u, struct err *err)
 		return err_set(err, ERR_USAGE, "behavior must be allow, deny or ask");
 	if (list == RULE_ALLOW && u->change != REMOVE && p->managed_only)
 		return err_set(err, ERR_DENIED, "managed settings let only their own rules allow something");
+	if (u->change != REMOVE && check_rules(u, list, err) < 0)
+		return -(int)err->kind;
 	if (u->change == REPLACE)
 		permission_drop_rules(p, list, NULL);
 	for (size_t i = 0; i < u->count; i++) {
 		if (u->change == REMOVE)
 			permission_drop_rules(p, list, u->texts[i]);
-		else if (permission_add_rule(p, list, str_from(u->texts[i]), &origin, NULL, NULL, err) < 0)
+		else if (permission_add_rule(p, list, str_from(u->texts[i]), &session_origin, NULL, NULL, err) < 0)
 			return -(int)err->kind;
 	}
 	return edit_file(u, rule_list_name(list), err);
@@ -146,9 +163,13 @@ static void use_directories(struct update *u)
 	while (a->env.dirs[old])
 		old++;
 	const char **dirs = arena_calloc(&u->session->arena, (old + u->count + 1) * sizeof *dirs);
-	for (size_t i = 0; i < old; i++)
-		if (!i || !update_names(u, a->env.dirs[i]))
+	for (size_t i = 0; i < old; i++) {
+		bool named = false;
+		for (size_t k = 0; i && k < u->count; k++)
+			named = named || !strcmp(u->texts[k], a->env.dirs[i]);
+		if (!named)
 			dirs[n++] = a->env.dirs[i];
+	}
 	for (size_t i = 0; u->change == ADD && i < u->count; i++)
 		dirs[n++] = arena_strdup(&u->session->arena, u->texts[i]);
 	a->env.dirs = a->permission.dirs = dirs;
@@ -185,24 +206,30 @@ static const struct {
 	{ "removeDirectories", change_directories, REMOVE },
 };
 
+int session_update_permission(struct cadre_session *s, const struct json *update, struct err *err)
+{
+	struct update u = { .session = s, .json = update };
+	size_t i = 0;
+
+	while (i < COUNT_OF(types) && !json_str_is(json_get(update, "type"), types[i].type))
+		i++;
+	int status = find_file(&u, err);
+	if (status == 0 && i == COUNT_OF(types))
+		status = err_set(err, ERR_USAGE, "unknown type");
+	if (status == 0) {
+		u.change = types[i].change;
+		status = types[i].apply(&u, err);
+	}
+	arena_release(&u.arena);
+	return status;
+}
+
 void session_update_permissions(struct agent_tree *t, const struct json *updates)
 {
 	struct cadre_session *s = t->data;
 	for (const struct json *v = json_first(updates); v; v = json_next(updates, v)) {
-		struct update u = { .session = s, .json = v };
 		struct err err = { 0 };
-		size_t i = 0;
-		while (i < COUNT_OF(types) && !json_str_is(json_get(v, "type"), types[i].type))
-			i++;
-		int status = find_file(&u, &err);
-		if (status == 0 && i == COUNT_OF(types))
-			status = err_set(&err, ERR_USAGE, "unknown type");
-		if (status == 0) {
-			u.change = types[i].change;
-			status = types[i].apply(&u, &err);
-		}
-		if (status < 0)
+		if (session_update_permission(s, v, &err) < 0)
 			session_emit_error(s, "a change of permissions was not made: %s", err.text);
-		arena_release(&u.arena);
 	}
 }

@@ -93,7 +93,7 @@ static int check_dropped(const char *path, const struct options *o, struct err *
 				 !json_str_is(json_get(first, "type"), "tool_result");
 		if (behind && is_prompt && !json_str_is(uuid, o->resume_drops))
 			return err_set(err, ERR_USAGE,
-				       "Resume rejected by --resume-drops-turn: behind message %s there is more than "
+				       "Resume rejected by --resume-drops-turn: after message %s there is more than "
 				       "the turn of %s",
 				       o->resume_at, o->resume_drops);
 		behind = behind || json_str_is(uuid, o->resume_at);
@@ -190,7 +190,6 @@ int session_take_load(struct cadre_session *s, bool run, struct err *err)
 
 /* Restores files as they were when a message came. */
 
-/* A person at a terminal expects to be able to go back; a program asks for it. */
 void rewind_count_lines(const struct rewind_file *f, size_t *ret_added, size_t *ret_removed)
 {
 	line_diff_count(buf_str(&f->now_bytes), buf_str(&f->then_bytes), ret_added, ret_removed);

@@ -78,9 +78,9 @@ static void on_change(void *data)
 	struct cadre_session *s = data;
 	const struct mcp_selection *set = s->tree.main.servers;
 
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
-		services_log(s->services, "mcp", "%s: %s", mcp_lease_server(mcp_selection_at(set, i))->name,
-			     mcp_state_word(mcp_lease_state(mcp_selection_at(set, i))));
+	for (size_t i = 0; set && i < set->count; i++)
+		services_log(s->services, "mcp", "%s: %s", set->leases[i]->server->name,
+			     mcp_state_word(mcp_lease_state(set->leases[i])));
 	agent_tree_renew_pool(&s->tree);
 	if (s->services->on_servers)
 		s->services->on_servers(s->services);
@@ -158,7 +158,7 @@ static void on_approval_kick(struct kick *kick)
 		 item->file, item->line, STR_ARG(item->json));
 	json_putf(&w, "{questions:[{question:'%.*s', options:[", STR_ARG(text));
 	json_putf(&w, "{label:'yes', description:'now and later, in this project'}");
-	json_putf(&w, "{label:'all', description:'this one and all others that the project has or will have'}");
+	json_putf(&w, "{label:'all', description:'this server and all others of the project, also later ones'}");
 	json_putf(&w, "{label:'no', description:'never in this project'}], multiSelect:false}]}");
 	char id[UUID_LEN + 1]; /* an answer inside the event clears the other one */
 	memcpy(id, a->id, sizeof id);
@@ -191,7 +191,7 @@ static void session_rejoin_servers(struct cadre_session *s)
 		const struct mcp_item *item = &config->items[i];
 		struct mcp_selection *set = agent_own_servers(&s->tree.main);
 		struct mcp_lease *link = mcp_selection_find(set, str_from(item->name));
-		if (item->standing != MCP_COUNTS && link && mcp_lease_server(link) == item->server)
+		if (item->standing != MCP_COUNTS && link && link->server == item->server)
 			mcp_selection_leave(set, str_from(item->name));
 	}
 	for (size_t i = 0; i < config->count; i++)

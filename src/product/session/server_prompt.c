@@ -20,13 +20,14 @@ void server_prompts_each(const struct cadre_session *s, server_prompt_visit_fn *
 	AUTO_BUF struct buf name = { 0 };
 	bool more = true;
 
-	for (size_t i = 0; set && more && i < mcp_selection_count(set); i++) {
-		struct mcp_lease *link = mcp_selection_at(set, i);
+	for (size_t i = 0; set && more && i < set->count; i++) {
+		struct mcp_lease *link = set->leases[i];
 		struct mcp_catalog *c = mcp_lease_state(link) == MCP_CONNECTED ? mcp_lease_catalog(link) : NULL;
 		for (size_t k = 0; c && more && k < c->prompt_count; k++) {
 			buf_clear(&name);
-			mcp_name_add(&name, str_from(mcp_lease_server(link)->name), str_from(c->prompts[k].name));
-			more = visit(data, link, name.p, &c->prompts[k]);
+			mcp_name_add(&name, str_from(link->server->name), str_from(c->prompts[k].name));
+			if (!permission_forbids(&s->tree.main.permission, &(struct tool){ .name = name.p }))
+				more = visit(data, link, name.p, &c->prompts[k]);
 		}
 		mcp_catalog_unref(c);
 	}
@@ -102,7 +103,7 @@ static struct segment *image_segment(const struct json *content, struct arena *a
 	return json_parse(&reader, block.p, block.n, &root, NULL) == 0 ? segment_from_json(root) : NULL;
 }
 
-/* Text, images and the text of resources; other content cannot be read by a model. */
+/* Text, images and the text of resources; other content cannot be read by a model. More than MOST_BLOCKS: there are too many. */
 static struct segment **read_messages(const struct json *result, size_t *ret_count)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -110,7 +111,7 @@ static struct segment **read_messages(const struct json *result, size_t *ret_cou
 	struct segment **blocks = NULL;
 	size_t n = 0;
 
-	for (const struct json *m = json_first(messages); m && n < MOST_BLOCKS; m = json_next(messages, m)) {
+	for (const struct json *m = json_first(messages); m && n <= MOST_BLOCKS; m = json_next(messages, m)) {
 		const struct json *content = json_get(m, "content"), *type = json_get(content, "type");
 		const struct json *holder = json_str_is(type, "resource") ? json_get(content, "resource") : content;
 		const struct json *text = json_get(holder, "text");
@@ -139,8 +140,12 @@ static void on_answer(void *data, const struct json *result, const struct err *e
 		p->done(p->data, NULL, 0, str_from(err->text));
 	else if (!count)
 		p->done(p->data, NULL, 0, STR("The server's prompt has no text and no image."));
+	else if (count > MOST_BLOCKS)
+		p->done(p->data, NULL, 0, STR("The server's prompt has too many messages: 1000 is the most."));
 	else
 		p->done(p->data, blocks, count, STR(""));
+	for (size_t i = 0; count > MOST_BLOCKS && i < count; i++)
+		segment_unref(blocks[i]);
 	free(blocks);
 	free(p);
 }
@@ -223,7 +228,7 @@ static void server_tool_start(struct tool_call *call)
 	AUTO_BUF struct buf params = { 0 };
 
 	if (!link) {
-		tool_call_fail(call, "the MCP server '%s' is gone", c->server);
+		tool_call_fail(call, "the MCP server '%s' has been removed", c->server);
 		return;
 	}
 	json_addf(&params, "{name:'%s', arguments:%.*s}", c->tool_name, STR_ARG(json_raw(call->input)));

@@ -5,8 +5,6 @@
 #include "product/session/session_int.h"
 #include "product/session/server_pool.h"
 #include "product/session/session.h"
-#include "product/session/rewind.h"
-#include "core/store/state.h"
 #include "defs/policy/sources.h"
 #include "agents/life/life.h"
 #include "agents/agent/context.h"
@@ -15,6 +13,7 @@
 #include "lib/base/list.h"
 #include "lib/git/git_head.h"
 #include "agents/profile/main_definition.h"
+#include "agents/profile/roster.h"
 #include "agents/agent/classifier.h"
 #include "agents/agent/one_shot.h"
 #include "tools/web/web.h"
@@ -126,8 +125,6 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 	    (!sv->registry && services_agents(sv, &a, &sv->registry, err) < 0) || services_open_skills(sv, err) < 0 ||
 	    services_open_servers(sv, t->policy, err) < 0)
 		return -(int)err->kind;
-	if (!sv->state)
-		sv->state = state_new(sv->loop, sv->store.config_dir);
 	if (!sv->worktrees)
 		sv->worktrees = worktree_pool_new(sv->loop, sv->spawner);
 	if (!sv->classifier)
@@ -141,6 +138,7 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 	agent_tree_configure(t, s->id, s->project_dir);
 	session_use_policy(s);
 	t->on_state = on_state; /* a log may begin later */
+	/* A person at a terminal expects to be able to go back; a program asks for it. */
 	if (t->session_dir && (env_is_on(services_variable(sv, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING")) ||
 			       (checkpoints ? json_bool(checkpoints) : sv->options.interactive)))
 		t->checkpoint = checkpoint_new(&sv->store, checkpoint_dir(&s->arena, t->config_dir, s->id));
@@ -157,10 +155,13 @@ static int open_session(struct cadre_session *s, struct err *err)
 	struct agent_definition *d;
 	const char *config;
 
-	if (o->agent_id && lead_join(&s->tree, &sv->options, err) < 0)
+	if ((o->agent_id || o->agent_name || o->team_name || o->lead_process) &&
+	    lead_join(&s->tree, &sv->options, err) < 0)
 		return -(int)err->kind;
 	if (options_directories(o, &s->arena, &a->cwd, &config, err) < 0)
 		return -(int)err->kind;
+	if (o->config_root && !file_is_dir(services_project_dir(sv, &s->arena, a->cwd)))
+		return err_set(err, ERR_USAGE, "--project-config-root %s: not a directory", o->config_root);
 	if (!sv->store.config_dir) {
 		store_init(&sv->store, sv->loop, config);
 		sv->store.most_open = store_open_files(sv->descriptor_limit);
@@ -178,6 +179,9 @@ static int open_session(struct cadre_session *s, struct err *err)
 	    0)
 		return -(int)err->kind;
 	a->definition = d;
+	if (d && definition_is_hidden(&a->env, &d->common))
+		return err_set(err, ERR_DENIED, "the agent '%s' cannot be used: a deny rule forbids to read %s",
+			       d->name, d->file);
 	if (d)
 		a->who.type = d->name;
 	s->agent_recorded = d && stored && !strcmp(stored, d->name);
@@ -201,6 +205,8 @@ int session_open(struct services *sv, cadre_event_fn *on_event, void *data, stru
 		return -(int)err->kind;
 	}
 	link_session(s);
+	if (sv->options.interactive)
+		session_kick(s);
 	*ret_session = s;
 	return 0;
 }

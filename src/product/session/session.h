@@ -12,7 +12,6 @@
 
 struct elicitation;
 struct file_watch;
-
 struct schema;
 struct server_approval;
 
@@ -35,6 +34,7 @@ struct cadre_session {
 	const struct buf *prompt_origin; /* JSON of the prompt's sender, for the result; NULL or empty: unknown */
 	const unsigned *queued;          /* messages of the host that wait for a turn; NULL: it has no queue */
 	unsigned policy_reported;        /* generation of the policy whose notes were emitted, + 1 */
+	uint64_t policy_notes;           /* a hash of these */
 	struct timer children_wait;      /* after the last turn */
 	struct timer async_hooks_wait;   /* when nothing else is left */
 	struct turn turn;
@@ -49,6 +49,7 @@ struct cadre_session {
 	struct file_watch *files;              /* that hooks watch; NULL: none */
 	struct elicitation *elicitations;      /* that servers wait for an answer to */
 	struct server_call *server_calls;      /* of servers' tools, that no model made (server_pool.h) */
+	struct file_search *file_searches;     /* list by next */
 	struct server_approval *approval;      /* of servers that its project brings; NULL: nothing is asked */
 	const char *start_source, *end_reason; /* of its hooks; NULL: the usual ones */
 	bool host_elicits;       /* its host answers them, even if another client decides on permissions */
@@ -141,8 +142,10 @@ extern const char style_explanatory_text[], style_learning_text[], style_proacti
 
 /* Sets s->style_name and tree.style. An unknown name is noted, and the default style is used. */
 void session_find_style(struct cadre_session *s);
-void session_put_files(struct cadre_session *s,
-		       struct json_out *w); /* "files":[...] of the working directory, for suggestions */
+/* Files of the working directory, for suggestions: relative, each with its NUL; at most so many, and as far as they are found in a few
+ * seconds. done comes from the loop, exactly once, also when the session is closed meanwhile. */
+typedef void file_names_fn(void *data, struct str names);
+void session_find_files(struct cadre_session *s, file_names_fn *done, void *data);
 bool session_has_style(const struct cadre_session *s, struct str name); /* also "default" */
 /* "output_style" and "available_output_styles" */
 void session_put_styles(struct json_out *w, const struct cadre_session *s);
@@ -156,7 +159,16 @@ void session_put_styles(struct json_out *w, const struct cadre_session *s);
  * The destination is session (cliArg is the same), or the settings file of user, project or local. What goes into a file
  * holds for the session at once; what is taken out of one, from the next turn on. */
 
+/* Another model from the next request on; wish NULL or "default": that of the start. source, for hooks: who wishes it. Returns 0, an error, or
+ * MODEL_SWITCH_ASKED: PreModelSwitch hooks look at it, then done comes, once. err NULL: the model is set; ERR_CANCELLED: the session
+ * ends, and may be gone. */
+enum { MODEL_SWITCH_ASKED = 1 };
+typedef void model_switch_fn(void *data, const struct err *err);
+int session_switch_model(struct cadre_session *s, const char *wish, const char *source, model_switch_fn *done,
+			 void *data, struct err *err);
+
 void session_add_directory(struct cadre_session *s, const char *dir); /* absolute; copied; for the session alone */
+int session_update_permission(struct cadre_session *s, const struct json *update, struct err *err);
 /* updates: an array. An update that fails is reported to the user; the others are made. */
 void session_update_permissions(struct agent_tree *t, const struct json *updates);
 

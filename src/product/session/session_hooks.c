@@ -9,6 +9,7 @@
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 #include "config/catalog/catalog.h"
+#include "lib/base/list.h"
 #include "lib/io/file.h"
 #include "lib/json/json.h"
 
@@ -109,9 +110,9 @@ bool session_run_stop_hooks(struct cadre_session *s)
 
 	if (q->end == QUERY_MODEL_ERROR) {
 		const char *error = failure_name(&q->failure);
-		(void)agent_run_hooksf(&s->tree.main, HOOK_STOP_FAILURE, error, NULL, NULL,
-				       "{error:'%s', error_details:'%s', last_assistant_message?:'%.*s'}", error,
-				       q->failure.text, STR_ARG(q->text));
+		agent_notify_hooksf(&s->tree.main, HOOK_STOP_FAILURE, error,
+				    "{error:'%s', error_details:'%s', last_assistant_message?:'%.*s'}", error,
+				    q->failure.text, STR_ARG(q->text));
 	}
 	if (q->end != QUERY_DONE || s->turn.interrupted)
 		return false;
@@ -124,16 +125,17 @@ bool session_run_member_hooks(struct cadre_session *s)
 	const struct tree_lead *lead = s->tree.lead;
 	AUTO_ARENA struct arena a = { 0 };
 	struct turn *t = &s->turn;
-	const char *task[3];
+	struct todo_info task;
 
 	if (!lead || s->tree.main.query.end != QUERY_DONE || t->interrupted || t->idle_shown)
 		return false;
-	while (s->tree.todo_dir && s->tree.kit->task_at(s->tree.todo_dir, lead->name, t->tasks_shown, &a, task)) {
+	while (s->tree.todo_dir && s->tree.kit->task_at(s->tree.todo_dir, lead->name, t->tasks_shown, &a, &task)) {
 		t->tasks_shown++;
 		if (run_turn_hooks(s, HOOK_TASK_COMPLETED, "",
 				   "{task_id:'%s', task_subject:'%s', task_description:'%s', teammate_name:'%s', "
 				   "team_name:'%s'}",
-				   task[0], task[1], task[2] ? task[2] : "", lead->name, lead->team))
+				   task.id, task.subject, task.description ? task.description : "", lead->name,
+				   lead->team))
 			return true;
 	}
 	t->idle_shown = true;
@@ -161,10 +163,9 @@ struct changed_file {
 
 struct config_change {
 	struct arena arena;
-	struct policy *policy; /* owned: what the files say now */
-	struct changed_file *files, **files_end;
-	struct changed_file *at; /* that hooks look at */
-	bool blocked, forced;    /* a hook rejects it; a managed file is among them */
+	struct policy *policy;      /* owned: what the files say now */
+	struct changed_file *files; /* that hooks have not looked at yet */
+	bool blocked, forced;       /* a hook rejects it; a managed file is among them */
 	struct buf reason;
 };
 
@@ -215,7 +216,7 @@ static void on_change_seen(void *data, const struct hook_outcome *outcome)
 		c->blocked = true;
 		buf_addf(&c->reason, "%s" STR_FMT, c->reason.n ? "\n" : "", STR_ARG(outcome->block_reason));
 	}
-	c->at = c->at->next;
+	c->files = c->files->next;
 	s->turn.interrupted = s->turn.interrupted || outcome->cancelled;
 	if (s->turn.interrupted)
 		session_drop_change(s);
@@ -234,10 +235,10 @@ static bool show_next_change(struct cadre_session *s)
 					       [LAYER_MANAGED] = "policy_settings" };
 	struct config_change *c = s->turn.change;
 
-	for (; c->at; c->at = c->at->next) {
-		const char *source = sources[c->at->layer];
+	for (; c->files; c->files = c->files->next) {
+		const char *source = sources[c->files->layer];
 		s->turn.hook_batch = agent_run_hooksf(&s->tree.main, HOOK_CONFIG_CHANGE, source, on_change_seen, s,
-						      "{source:'%s', file_path:'%s'}", source, c->at->path);
+						      "{source:'%s', file_path:'%s'}", source, c->files->path);
 		if (s->turn.hook_batch)
 			return true;
 	}
@@ -260,8 +261,7 @@ static void add_changed_file(void *data, enum settings_layer layer, const char *
 		arena_new(&c->arena, struct changed_file, .layer = layer, .path = arena_strdup(&c->arena, path));
 
 	c->forced = c->forced || layer == LAYER_MANAGED;
-	*c->files_end = f;
-	c->files_end = &f->next;
+	list_push_last(&c->files, f);
 }
 
 bool session_look_at_settings(struct cadre_session *s)
@@ -274,11 +274,8 @@ bool session_look_at_settings(struct cadre_session *s)
 		session_emit_error(s, "%s", err.text);
 	if (status <= 0)
 		return false;
-	struct config_change *c = xcalloc(1, sizeof *c);
-	c->policy = changed;
-	c->files_end = &c->files;
+	struct config_change *c = xnew(struct config_change, .policy = changed);
 	settings_each_change(s->tree.policy->settings, changed->settings, add_changed_file, c);
-	c->at = c->files;
 	s->turn.change = c;
 	return show_next_change(s);
 }
@@ -412,7 +409,8 @@ void session_report_policy(struct cadre_session *s)
 	const struct policy *p = s->tree.policy;
 
 	struct str rest = str_trim(buf_str(&p->notes));
-	while (s->policy_reported != p->generation + 1 && rest.n)
+	uint64_t notes = str_hash(rest); /* files that are read again say the same */
+	while (s->policy_reported != p->generation + 1 && s->policy_notes != notes && rest.n)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_cut(&rest, '\n') });
 	if (!s->policy_reported) {
 		report_failed_files(s, s->services->registry, "agent", "cadre agents check");
@@ -424,6 +422,7 @@ void session_report_policy(struct cadre_session *s)
 	if (!s->policy_reported && !s->services->options.interactive)
 		report_waiting_servers(s);
 	s->policy_reported = p->generation + 1;
+	s->policy_notes = notes;
 }
 
 /* FileChanged: the files that hooks name in their matchers, below the working directory, and those that a hook
@@ -444,6 +443,7 @@ struct file_watch {
 	struct timer timer;
 	struct watched *list;
 	size_t count;
+	bool is_full; /* and the user knows */
 };
 
 static void watched_read(struct watched *w)
@@ -460,8 +460,13 @@ static void watch_file(struct file_watch *f, const char *path)
 	for (size_t i = 0; i < f->count; i++)
 		if (!strcmp(f->list[i].path, path))
 			return;
-	if (f->count == MOST_FILES)
+	if (f->count == MOST_FILES) {
+		if (!f->is_full)
+			session_emit_error(f->session, "FileChanged hooks watch %d files at most: %s is not watched",
+					   MOST_FILES, path);
+		f->is_full = true;
 		return;
+	}
 	f->list = xrealloc(f->list, (f->count + 1) * sizeof *f->list);
 	f->list[f->count] = (struct watched){ .path = xstrdup(path) };
 	watched_read(&f->list[f->count++]);
@@ -480,8 +485,8 @@ static void on_timer(struct timer *timer)
 		if (same)
 			continue;
 		const char *event = before.there && now->there ? "change" : now->there ? "add" : "unlink";
-		(void)agent_run_hooksf(&f->session->tree.main, HOOK_FILE_CHANGED, strrchr(now->path, '/') + 1, NULL,
-				       NULL, "{file_path:'%s', event:'%s'}", now->path, event);
+		agent_notify_hooksf(&f->session->tree.main, HOOK_FILE_CHANGED, strrchr(now->path, '/') + 1,
+				    "{file_path:'%s', event:'%s'}", now->path, event);
 	}
 	if (turn_is_running(&f->session->turn))
 		timer_start(f->session->services->loop, &f->timer, LOOK_MS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * session_int.h - what the files of this room ask of each other. */
+ * session_int.h - functions that the files of this room share. */
 #pragma once
 #include "product/session/session.h"
 
@@ -60,8 +60,9 @@ enum { MOST_MENTIONS = 20 };
 bool session_read_mentions(struct cadre_session *s);
 /* Records what was read, a message for all; only when the query is idle. */
 int session_add_mentions(struct cadre_session *s, struct err *err);
-void session_stop_mentions(struct cadre_session *s); /* its calls end soon; also when nothing is read */
-void session_drop_mentions(struct cadre_session *s); /* no call of them may run */
+void session_stop_mentions(struct cadre_session *s);      /* its calls end soon; also when nothing is read */
+void session_drop_mentions(struct cadre_session *s);      /* no call of them may run */
+void session_stop_file_searches(struct cadre_session *s); /* they end soon */
 
 /* skill_command.c: "/name arguments" as a prompt.
  *

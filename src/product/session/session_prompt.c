@@ -4,9 +4,10 @@
 #include "product/session/session_int.h"
 #include "guard/sandbox/sandbox.h"
 #include "product/session/session.h"
-#include "product/session/rewind.h"
+#include "core/store/checkpoint.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/context.h"
+#include "agents/agent/hooks.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 #include "agents/agent/classifier.h"
@@ -236,13 +237,15 @@ bool session_asks_compact(const struct cadre_session *s, struct str *ret_instruc
 
 /* Options and settings that a host may change while a session runs; a change holds from the next request on. */
 
+static void on_switched(void *data, const struct err *err)
+{
+	if (err && err->kind != ERR_CANCELLED)
+		session_emit_error(data, "the model stays: %s", err->text);
+}
+
 static int set_model(struct cadre_session *s, const char *name, struct err *err)
 {
-	if (agent_set_model(&s->tree.main, name && strcmp(name, "default") != 0 ? name : NULL, err) < 0)
-		return -(int)err->kind;
-	agent_follow_mode(&s->tree.main);
-	agent_renew_head(&s->tree.main);
-	return 0;
+	return MIN(session_switch_model(s, name, "command", on_switched, s, err), 0);
 }
 
 /* This never grants a permission that the command line did not offer. */
@@ -253,7 +256,7 @@ static int set_mode(struct cadre_session *s, const char *name, struct err *err)
 	enum permission_mode mode;
 
 	if (!name || !permission_mode_parse(str_from(name), &o.permission_mode))
-		return err_set(err, ERR_USAGE, "unknown permission mode '%s'", name ? name : "");
+		return err_set(err, ERR_USAGE, PERMISSION_MODE_UNKNOWN, name ? name : "");
 	o.mode_given = true;
 	if (o.permission_mode == PERMISSION_BYPASS && !given->may_bypass && given->permission_mode != PERMISSION_BYPASS)
 		return err_set(err, ERR_DENIED,
@@ -312,7 +315,34 @@ static int add_dir(struct cadre_session *s, const char *value, struct err *err)
 	if (!real || !file_is_dir(real))
 		return err_set(err, ERR_USAGE, "'%s' is not the absolute path of a directory", value ? value : "");
 	session_add_directory(s, real);
+	agent_notify_hooksf(&s->tree.main, HOOK_DIRECTORY_ADDED, "slash_command",
+			    "{directory:'%s', source:'slash_command'}", real);
 	return 0;
+}
+
+/* One of a list of words, kept as the constant in it. */
+static int set_word(const char *const *words, const char *value, const char **slot, struct err *err)
+{
+	for (; *words; words++)
+		if (value && !strcmp(value, *words)) {
+			*slot = *words;
+			return 0;
+		}
+	return err_set(err, ERR_USAGE, "hooks know no '%s'", value ? value : "");
+}
+
+static int set_start_source(struct cadre_session *s, const char *value, struct err *err)
+{
+	static const char *const words[] = { "startup", "resume", "clear", "compact", "fork", NULL };
+
+	return set_word(words, value, &s->start_source, err);
+}
+
+static int set_end_reason(struct cadre_session *s, const char *value, struct err *err)
+{
+	static const char *const words[] = { "clear", "resume", "logout", "prompt_input_exit", "other", NULL };
+
+	return set_word(words, value, &s->end_reason, err);
 }
 
 static const struct {
@@ -326,6 +356,8 @@ static const struct {
 	{ "permission-mode", set_mode },
 	{ "max-thinking-tokens", set_thinking },
 	{ "thinking-display", set_thinking_display },
+	{ "start-source", set_start_source },
+	{ "end-reason", set_end_reason },
 };
 
 int cadre_session_set(struct cadre_session *s, const char *option, const char *value, char *why, size_t why_size)

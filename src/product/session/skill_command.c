@@ -417,7 +417,7 @@ int services_skill_sources(struct services *sv, struct arena *a, struct catalog_
 	if (services_agent_sources(sv, a, ret_sources, err) < 0 || policy_load(sv, err) < 0)
 		return -(int)err->kind;
 	catalog_sources_hold(ret_sources, a, sv->policy.settings);
-	ret_sources->plugins = plugin_list_skills(sv->plugins, a, &ret_sources->plugin_count);
+	ret_sources->plugins = plugin_list_definitions(sv->plugins, PLUGIN_SKILLS, a, &ret_sources->plugin_count);
 	ret_sources->plugins_only = policy_plugins_only(sv->policy.settings, "skills");
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include "product/session/session.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
+#include "agents/profile/roster.h"
 #include "defs/policy/plugins.h"
 #include "defs/policy/sources.h"
 #include "config/catalog/catalog.h"
@@ -131,7 +132,7 @@ static struct catalog *open_styles(const struct cadre_session *s)
 	struct catalog *styles = NULL;
 
 	if (sv->plugins)
-		sources.plugins = plugin_list_styles(sv->plugins, &a, &sources.plugin_count);
+		sources.plugins = plugin_list_definitions(sv->plugins, PLUGIN_STYLES, &a, &sources.plugin_count);
 	catalog_sources_hold(&sources, &a, s->tree.policy->settings);
 	(void)catalog_new(&style_kind, &sources, &styles,
 			  NULL); /* fails for a location of its own, which is compiled in */
@@ -180,7 +181,10 @@ void session_find_style(struct cadre_session *s)
 		return;
 	struct catalog *styles = open_styles(s);
 	const struct catalog_entry *e = style_named(styles, name);
-	if (e) {
+	if (e && definition_is_hidden(&s->tree.main.env, e->item)) {
+		buf_addf(&s->tree.main.notes, "the output style %s is not used: a deny rule forbids to read %s\n", name,
+			 e->item->file);
+	} else if (e) {
 		const struct style_definition *d = (const struct style_definition *)e->item;
 		s->style_name = arena_strdup(&s->arena, d->name);
 		s->tree.style.on = true;

@@ -461,7 +461,7 @@ static void session_update_idle(struct cadre_session *s)
 	if (!at_work && !s->closing && sv->options.one_run && s->tree.main.query.end == QUERY_DONE &&
 	    team_wind_up(&s->tree))
 		at_work = true;
-	at_work = at_work || s->tree.async_hooks || s->server_calls;
+	at_work = at_work || s->tree.async_hooks || s->server_calls || s->file_searches;
 	if (s->closing && !at_work)
 		at_work = session_run_end_hooks(s);
 	count_work(s, at_work);
@@ -481,6 +481,7 @@ static void on_kick(struct kick *kick)
 		agent_tree_suspend(&s->tree);
 		agent_tree_cancel_async_hooks(&s->tree);
 		session_cancel_server_calls(s);
+		session_stop_file_searches(s);
 	}
 	if (s->turn.interrupted && !s->turn.cancelled) {
 		/* Cancels the work that the state waits for; its callback still comes. A question about servers stays open. */
@@ -504,6 +505,8 @@ static void on_kick(struct kick *kick)
 		s->lead_resumes = false;
 		turn_begin(s, TURN_BY_PROMPT);
 	}
+	if (s->services->options.interactive && !s->policy_reported && !s->closing)
+		session_report_policy(s); /* a person hears of it before the first prompt */
 	while (turn_step(s) == STEP_AGAIN)
 		;
 	session_update_idle(s);
@@ -587,7 +590,7 @@ int cadre_prompt_blocks(struct cadre_session *s, const char *text, size_t n, con
 		return CADRE_USAGE;
 	int rc = json_parse(&reader, blocks, blocks_n, &list, &err);
 	if (rc == 0 && !json_is(list, JSON_ARRAY))
-		rc = err_set(&err, ERR_USAGE, "the blocks of a prompt are no list");
+		rc = err_set(&err, ERR_USAGE, "the blocks of a prompt are not a list");
 	if (rc < 0)
 		return api_status(rc, &err, why, why_size);
 	p.blocks = xmalloc((list->count + 1) * sizeof *p.blocks);

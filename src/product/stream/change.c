@@ -10,10 +10,8 @@
 #include "lib/io/file.h"
 #include "config/settings/settings_key.h"
 #include "config/settings/settings_store.h"
-#include "core/model/catalog.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/context.h"
-#include "defs/skill/registry.h"
 #include "defs/policy/plugins.h"
 #include "product/session/rewind.h"
 
@@ -152,7 +150,7 @@ static int store_setting(const struct wire_request *r, struct json_member m, str
 			       STR_ARG(value));
 	}
 	if (str_is(key, "outputStyle") && !session_has_style(r->wire->session, value))
-		return err_set(err, ERR_NOT_FOUND, "there is no output style '" STR_FMT "'", STR_ARG(value));
+		return err_set(err, ERR_NOT_FOUND, "no such output style: '" STR_FMT "'", STR_ARG(value));
 	if (spec->bare || !(spec->sources & storable[i].needs))
 		return err_set(err, ERR_DENIED, "the session does not read this file");
 	const char *file = storable[i].needs == SETTINGS_USER ? path_join(r->arena, spec->config_dir, "settings.json")
@@ -162,19 +160,40 @@ static int store_setting(const struct wire_request *r, struct json_member m, str
 		&(struct settings_change){ .path = file, .names = &key, .count = 1, .value = json_raw(m.value) }, err);
 }
 
+/* What the files say now holds at once. */
+static int use_files(struct cadre_session *s, struct err *err)
+{
+	struct policy *changed;
+
+	if (policy_renew(s->services, s->tree.policy, &changed, err) < 0)
+		return -(int)err->kind;
+	policy_apply(s->services, s->tree.policy, changed);
+	return 0;
+}
+
+/* A rule that is added or removed, in the session or in a settings file */
+int wire_update_permissions(struct wire_request *r, struct err *err)
+{
+	struct cadre_session *s = r->wire->session;
+	const struct json *update = json_get(r->body, "update"), *type = json_get(update, "type");
+
+	if (!json_str_is(type, "addRules") && !json_str_is(type, "removeRules"))
+		return err_set(err, ERR_USAGE, "update.type must be addRules or removeRules");
+	int status = session_update_permission(s, update, err);
+	return status < 0 ? status : use_files(s, err);
+}
+
 /* The output style holds at once; the effort holds for new sessions. */
 int wire_update_settings(struct wire_request *r, struct err *err)
 {
 	const struct json *settings = json_get(r->body, "settings");
 	struct cadre_session *s = r->wire->session;
-	struct policy *changed;
 	int status = json_is(settings, JSON_OBJECT) ? 0 : err_set(err, ERR_USAGE, "settings is not an object");
 
 	for (struct json_member m = json_members(settings); status == 0 && m.key; m = json_member_next(settings, m))
 		status = store_setting(r, m, err);
-	if (status < 0 || (status = policy_renew(s->services, s->tree.policy, &changed, err)) < 0)
+	if (status < 0 || (status = use_files(s, err)) < 0)
 		return status;
-	policy_apply(s->services, s->tree.policy, changed);
 	session_find_style(s);
 	agent_renew_head(&s->tree.main);
 	return 0;
@@ -200,73 +219,22 @@ int wire_seed_read(struct wire_request *r, struct err *err)
 	return 0;
 }
 
-struct model_switch {
-	struct services *services;
-	char *session_id, *request_id;
-	char *wish, *from; /* wish: NULL for the model of the start */
-};
-
-#define switch_fields "{from_model:'%s', to_model:'%s', requested_model:'%s', source:'sdk'}"
-
-static void switch_model(struct cadre_wire *w, struct str id, const char *from, const char *wish)
+static void on_switched(void *data, const struct err *err)
 {
-	struct agent *a = &w->session->tree.main;
-	char why[240] = "";
-
-	if (cadre_session_set(w->session, "model", wish, why, sizeof why) < 0) {
-		wire_reply_error(w, id, NULL, "%s", why);
-		return;
-	}
-	wire_reply(w, id, STR(""));
-	agent_notify_hooksf(a, HOOK_POST_MODEL_SWITCH, "", switch_fields, from, a->model, wish ? wish : "default");
-}
-
-static void on_looked_at(void *data, const struct hook_outcome *outcome)
-{
-	struct model_switch *m = data;
-	struct cadre_wire *w = m->services->wires;
-	struct str id = str_from(m->request_id);
-
-	while (w && (!w->session || strcmp(w->session->id, m->session_id) != 0))
-		w = w->next;
-	if (w && outcome->cancelled)
-		wire_reply_error(w, id, NULL, "the session ends");
-	else if (w && outcome->permission == HOOK_PERMISSION_DENY)
-		wire_reply_error(w, id, NULL, "a PreModelSwitch hook refused it: " STR_FMT,
-				 STR_ARG(outcome->permission_reason));
-	else if (w)
-		switch_model(w, id, m->from, m->wish);
-	free(m->session_id);
-	free(m->request_id);
-	free(m->wish);
-	free(m->from);
-	free(m);
+	if (err)
+		wire_deferred_fail(data, err->text);
+	else
+		wire_deferred_reply(data, STR(""));
 }
 
 int wire_set_model(struct wire_request *r, struct err *err)
 {
-	struct agent *a = &r->wire->session->tree.main;
-	const struct options *o = &r->wire->services->options;
 	const char *wish = json_cstr(json_get(r->body, "model"), r->arena);
-	struct hook_event_spec spec = { .event = HOOK_PRE_MODEL_SWITCH };
-	AUTO_BUF struct buf fields = { 0 };
-	const char *id = NULL;
+	struct wire_deferred *later = wire_deferred(r);
+	int rc = session_switch_model(r->wire->session, wish, "sdk", on_switched, later, err);
 
-	if (!agent_has_hooks(a, &spec)) {
-		switch_model(r->wire, r->id, arena_strdup(r->arena, a->model), wish);
-		return WIRE_ANSWERED;
-	}
-	struct model_switch *m =
-		xnew(struct model_switch, .services = r->wire->services, .session_id = xstrdup(r->wire->session->id),
-		     .request_id = xstrndup(r->id.p, r->id.n), .wish = wish ? xstrdup(wish) : NULL,
-		     .from = xstrdup(a->model));
-	/* An unknown alias is refused when it is set. */
-	const struct providers *providers = &r->wire->services->endpoints.providers;
-	const char *to = wish && strcmp(wish, "default") != 0 ? wish : o->model ? o->model : model_default(providers);
-	json_addf(&fields, switch_fields, a->model, model_resolve_at(r->arena, providers, to, &id, NULL) == 0 ? id : to,
-		  wish ? wish : "default");
-	spec.fields = buf_str(&fields);
-	(void)agent_run_hooks(a, &spec, on_looked_at, m);
+	if (rc != MODEL_SWITCH_ASKED)
+		on_switched(later, rc < 0 ? err : NULL);
 	return WIRE_ANSWERED;
 }
 
@@ -402,7 +370,7 @@ int wire_stop_task(struct wire_request *r, struct err *err)
 	}
 	if (!record->live)
 		return err_set(err, ERR_USAGE, "Task %s is not running (status: %s)", record->id,
-			       end_state_info(record->state)->state);
+			       end_states[record->state].state);
 	struct stop *s = xnew(struct stop, .wait = { .on_end = on_end }, .later = wire_deferred(r));
 	agent_wait_add(record, &s->wait);
 	agent_stop(record, true);

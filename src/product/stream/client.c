@@ -106,7 +106,7 @@ void wire_ask_call(struct cadre_wire *w, const struct event *e)
 	if (call)
 		ask_client(w, e, call->tool->name, json_raw(call->input), is_permission ? on_permission : on_answers);
 	else if (ask)
-		ask_client(w, e, ask->tool, buf_str(&ask->input), is_permission ? on_permission : on_answers);
+		ask_client(w, e, ask->tool, ask->input, is_permission ? on_permission : on_answers);
 }
 
 /* Takes back what no longer waits for an answer. */
@@ -149,12 +149,6 @@ void wire_ask_elicitation(struct cadre_wire *w, const struct event *e)
 	(void)wire_ask(w, WIRE_ASK_ELICITATION, buf_str(&line), on_elicited, q);
 }
 
-/* Freed by the runtime as one piece: hooks stays first. */
-struct runner {
-	struct hook_runner hooks;
-	struct services *services;
-};
-
 static void on_answer(void *data, const struct json *payload, struct str why)
 {
 	struct hook_call *call = data;
@@ -169,17 +163,17 @@ static void on_answer(void *data, const struct json *payload, struct str why)
 /* The client has closed the input but still reads: it is notified of the end, without waiting for an answer. */
 static void on_nothing(void *data, const struct json *payload, struct str why) {}
 
-static void client_hook_start(struct hook_runner *runner, struct hook_call *call)
+static void client_hook_start(void *data, struct hook_call *call)
 {
-	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
-	struct cadre_wire *w = r->services->wires;
+	const struct services *sv = data;
+	struct cadre_wire *w = sv->wires;
 	AUTO_BUF struct buf line = { 0 };
 
 	while (w && strcmp(w->session_id, call->session_id) != 0 && strcmp(w->cleared_id, call->session_id) != 0)
 		w = w->next;
 	bool at_end = w && w->input_over && call->event == HOOK_SESSION_END;
 	if (!w || (w->input_over && !at_end)) {
-		hook_call_finish(call, true, STR("the client that has this hook is gone"));
+		hook_call_finish(call, true, STR("the client of this hook has disconnected"));
 		return;
 	}
 	json_addf(&line, "{subtype:'hook_callback', callback_id:'%s', input:%.*s, tool_use_id?:'%s'}",
@@ -192,7 +186,7 @@ static void client_hook_start(struct hook_runner *runner, struct hook_call *call
 	call->state = wire_ask(w, WIRE_ASK_OTHER, buf_str(&line), on_answer, call);
 }
 
-static void client_hook_cancel(struct hook_runner *runner, struct hook_call *call)
+static void client_hook_cancel(void *data, struct hook_call *call)
 {
 	struct wire_ask *ask = call->state;
 
@@ -203,9 +197,4 @@ static void client_hook_cancel(struct hook_runner *runner, struct hook_call *cal
 	hook_call_finish(call, true, STR("it was cancelled"));
 }
 
-struct hook_runner *wire_hook_runner_new(struct services *sv)
-{
-	struct runner *r = xnew(struct runner, .hooks = { client_hook_start, client_hook_cancel }, .services = sv);
-
-	return &r->hooks;
-}
+const struct hook_runner wire_hook_runner = { client_hook_start, client_hook_cancel };

@@ -3,7 +3,7 @@
 #include "defs/agentdef/describe.h"
 #include "product/stream/wire_int.h"
 
-_Static_assert((int)EVENT_TERMINAL_SEQUENCE == (int)CADRE_TERMINAL_SEQUENCE && (int)EVENT_RETRY == (int)CADRE_RETRY,
+_Static_assert((int)EVENT_FILES_FOUND == (int)CADRE_FILES_FOUND && (int)EVENT_RETRY == (int)CADRE_RETRY,
 	       "one list of kinds");
 
 enum cadre_event_kind cadre_event_kind(const struct cadre_event *e)
@@ -132,7 +132,7 @@ const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail wh
 	} else if (which == CADRE_DETAIL_END) {
 		if (t)
 			(void)end_state_parse(str_from(t->state), &state);
-		text = t ? end_state_info(state)->summary : NULL;
+		text = t ? end_states[state].summary : NULL;
 	} else {
 		const char *const texts[] = { [CADRE_DETAIL_TYPE] = a->type,
 					      [CADRE_DETAIL_NAME] = a->name,
@@ -156,6 +156,8 @@ int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
 		return 0;
 	if (which == CADRE_FIGURE_LINES)
 		return (int64_t)e->event->lines;
+	if (which == CADRE_FIGURE_DELAY_MS || which == CADRE_FIGURE_LEFT_MS)
+		return which == CADRE_FIGURE_DELAY_MS ? e->event->delay_ms : e->event->left_ms;
 	const struct event_agent *a = e->event->agent;
 	const struct event_task *t = task_of(e, &scratch);
 	if (which == CADRE_FIGURE_DEPTH || !t)

@@ -84,9 +84,9 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 		json_put_cstr(w, tool->start == s->tree.agent_tool.start ? "Task" : tool->name);
 	}
 	json_putf(w, "], mcp_servers:[");
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
-		json_putf(w, "{name:'%s', status:'%s'}", mcp_lease_server(mcp_selection_at(set, i))->name,
-			  mcp_state_word(mcp_lease_state(mcp_selection_at(set, i))));
+	for (size_t i = 0; set && i < set->count; i++)
+		json_putf(w, "{name:'%s', status:'%s'}", set->leases[i]->server->name,
+			  mcp_state_word(mcp_lease_state(set->leases[i])));
 	json_putf(w, "], model:'%s', permissionMode:'%s', slash_commands:[", s->tree.main.model,
 		  permission_mode_name(permission_mode(&s->tree.main.permission)));
 	for (size_t i = 0; session_builtin(s, i); i++)
@@ -182,7 +182,7 @@ static void frame_subagent_stats(struct json_out *w, const struct agent_tree *t)
 	json_putf(w, "subagent_stats:{total:%u", t->record_count);
 	for (size_t i = 0; i < COUNT_OF(counts); i++)
 		if (counts[i])
-			json_ki64(w, end_state_info((enum end_state)i)->state, counts[i]);
+			json_ki64(w, end_states[(enum end_state)i].state, counts[i]);
 	json_putf(w, "tool_uses:%u}", tool_uses);
 }
 
@@ -207,8 +207,9 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	session_put_model_usage(w, s);
 	json_kopen(w, "permission_denials", '[');
 	for (size_t i = 0; i < t->denial_count; i++)
-		json_putf(w, "{tool_name:'%s', tool_use_id:'%s', agent_id?:'%s', tool_input:%s}", t->denials[i].tool,
-			  t->denials[i].id, t->denials[i].agent[0] ? t->denials[i].agent : NULL, t->denials[i].input.p);
+		json_putf(w, "{tool_name:'%s', tool_use_id:'%s', agent_id?:'%s', tool_input:%.*s}", t->denials[i].tool,
+			  t->denials[i].id, t->denials[i].agent[0] ? t->denials[i].agent : NULL,
+			  STR_ARG(t->denials[i].input));
 	json_putf(w, "], result_index:%u", s->results - 1);
 	if (s->queued)
 		json_ki64(w, "queued_turn_count", *s->queued);
@@ -233,7 +234,7 @@ static void frame_task(struct json_out *w, const struct cadre_event *e)
 	enum end_state state = AGENT_RUNNING;
 
 	(void)end_state_parse(str_from(t->state), &state);
-	const char *status = end_state_info(state)->status;
+	const char *status = end_states[state].status;
 	if (!strcmp(status, "killed"))
 		status = "stopped"; /* SDKs know three ends. */
 	json_putf(w, "type:'system', subtype:'%s', task_id:'%s', run_id:'%s', tool_use_id:'%s'",

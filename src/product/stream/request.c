@@ -48,6 +48,7 @@ static const struct {
 	{ "set_model", wire_set_model, true, false },
 	{ "set_permission_mode", wire_set_mode, true, false },
 	{ "stop_task", wire_stop_task, true, false },
+	{ "update_permissions", wire_update_permissions, true, true },
 	{ "update_settings", wire_update_settings, true, true },
 };
 
@@ -82,7 +83,8 @@ void wire_reply_pending(struct wire_request *r)
 	wire_send(r->wire, &line);
 }
 
-void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...)
+printf_like(4, 5) static void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt,
+					       ...)
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
@@ -153,7 +155,9 @@ const char *cadre_request(struct cadre_session *s, const char *request, size_t n
 	buf_addf(&message, "{\"request_id\":\"host\",\"request\":%.*s}", (int)n, request);
 	if (json_parse(&in, message.p, message.n, &root, &err) == 0) {
 		const struct json *subtype = json_get(json_get(root, "request"), "subtype");
-		struct cadre_wire w = { .services = s->services, .session = s, .out = on_host_reply, .data = &reply };
+		struct cadre_wire w = {
+			.services = s->services, .session = s, .out = on_host_reply, .data = &reply, .of_host = true
+		};
 		while (i < COUNT_OF(subtypes) && !(subtypes[i].at_once && json_str_is(subtype, subtypes[i].subtype)))
 			i++;
 		if (i < COUNT_OF(subtypes))

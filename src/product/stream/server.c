@@ -17,7 +17,7 @@ struct wire_transport {
 	struct wire_server *server; /* borrowed; NULL: the wire is gone */
 	struct cadre_wire *wire;    /* the same */
 	struct kick kick;
-	struct delivery *first, **last;
+	struct delivery *deliveries;
 	unsigned asks; /* on their way: it lives until they are back */
 	bool closing;
 };
@@ -30,8 +30,7 @@ static void transport_deliver(struct wire_transport *t, int64_t lost, struct str
 	struct delivery *d = xnew(struct delivery, .lost = lost);
 
 	buf_add(&d->json, json.p, json.n);
-	*t->last = d;
-	t->last = &d->next;
+	list_push_last(&t->deliveries, d);
 	loop_kick(t->base.env->loop, &t->kick);
 }
 
@@ -39,10 +38,8 @@ static void on_kick(struct kick *kick)
 {
 	struct wire_transport *t = CONTAINER_OF(kick, struct wire_transport, kick);
 
-	while (t->first && !t->closing) {
-		struct delivery *d = list_pop(&t->first);
-		if (!t->first)
-			t->last = &t->first;
+	while (t->deliveries && !t->closing) {
+		struct delivery *d = list_pop(&t->deliveries);
 		if (d->lost) {
 			struct err err = { 0 };
 			(void)err_set(&err, ERR_PROTOCOL, "%s", d->json.n ? d->json.p : "the client gave no answer");
@@ -112,7 +109,7 @@ static void transport_send(struct mcp_transport *base, int64_t id, struct str js
 		return;
 	if (!t->wire || t->wire->input_over) {
 		if (id)
-			transport_deliver(t, id, STR("the client that has this server is gone"));
+			transport_deliver(t, id, STR("the client of this server has disconnected"));
 		return;
 	}
 	if (answer_from_manifest(t, id, json))
@@ -153,7 +150,7 @@ static void free_transport(struct mcp_transport *base)
 
 	kick_cancel(&t->kick);
 	transport_detach(t);
-	for (struct delivery *d; (d = list_pop(&t->first));) {
+	for (struct delivery *d; (d = list_pop(&t->deliveries));) {
 		buf_release(&d->json);
 		free(d);
 	}
@@ -195,7 +192,6 @@ struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server
 					  .server = mcp_server_ref(server),
 					  .env = &sv->server_env };
 	t->kick.step = on_kick;
-	t->last = &t->first;
 	t->wire = w;
 	t->server = w ? find_server(w, server->name) : NULL;
 	if (t->server)

@@ -11,7 +11,7 @@ enum { LEAST_MS = 1000, MOST_MS = 600 * 1000 }; /* limits of a call */
 
 static void put_server(struct json_out *out, struct mcp_lease *link)
 {
-	const struct mcp_server *server = mcp_lease_server(link);
+	const struct mcp_server *server = link->server;
 	enum mcp_state state = mcp_lease_state(link);
 	struct mcp_catalog *c = mcp_lease_catalog(link);
 
@@ -38,8 +38,8 @@ void wire_put_servers(struct json_out *out, struct cadre_wire *w)
 	const struct mcp_selection *set = w->session->tree.main.servers;
 
 	json_kopen(out, "mcpServers", '[');
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
-		put_server(out, mcp_selection_at(set, i));
+	for (size_t i = 0; set && i < set->count; i++)
+		put_server(out, set->leases[i]);
 	json_close(out);
 }
 
@@ -49,25 +49,67 @@ int wire_mcp_status(struct wire_request *r, struct err *err)
 	return 0;
 }
 
-/* What a prompt can name behind an @ besides files */
+/* An answer that waits for the files in it */
+struct mentions_answer {
+	struct wire_deferred *later;
+	struct buf payload;
+	struct json_out out;
+};
+
+static void add_files(void *data, struct str names)
+{
+	struct mentions_answer *answer = data;
+	struct json_out *w = &answer->out;
+
+	json_kopen(w, "files", '[');
+	for (struct str name; names.n; names = str_tail(names, name.n + 1)) {
+		name = str_from(names.p);
+		json_put_str(w, name);
+	}
+	json_close(w);
+	json_close(w);
+	wire_deferred_reply(answer->later, buf_str(&answer->payload));
+	buf_release(&answer->payload);
+	free(answer);
+}
+
+static void emit_files(void *data, struct str names)
+{
+	session_emit(data, &(struct event){ .kind = EVENT_FILES_FOUND, .text = names });
+}
+
+/* What a prompt can name behind an @. Files are looked for on a thread: an answer of the wire waits for them, to a host they come as
+ * an event. */
 int wire_list_mentions(struct wire_request *r, struct err *err)
 {
-	const struct mcp_selection *set = r->wire->session->tree.main.servers;
+	struct cadre_session *s = r->wire->session;
+	const struct mcp_selection *set = s->tree.main.servers;
+	const struct permission *permission = &s->tree.main.permission;
 
-	wire_put_agents(&r->out, &r->wire->session->tree);
-	session_put_files(r->wire->session, &r->out);
+	wire_put_agents(&r->out, &s->tree);
 	json_kopen(&r->out, "resources", '[');
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
-		struct mcp_lease *lease = mcp_selection_at(set, i);
+	for (size_t i = 0; set && i < set->count; i++) {
+		struct mcp_lease *lease = set->leases[i];
 		struct mcp_catalog *catalog = mcp_lease_catalog(lease);
-		for (size_t k = 0; catalog && k < catalog->resource_count; k++)
-			json_putf(&r->out, "{server:'%s', uri:'%s', name:'%s', description?:'%s'}",
-				  mcp_lease_server(lease)->name, catalog->resources[k].uri, catalog->resources[k].name,
+		bool denied = permission_forbids_server(permission, lease->server->name);
+		for (size_t k = 0; !denied && catalog && k < catalog->resource_count; k++)
+			json_putf(&r->out, "{server:'%s', uri:'%s', name:'%s', description?:'%s'}", lease->server->name,
+				  catalog->resources[k].uri, catalog->resources[k].name,
 				  catalog->resources[k].description);
 		mcp_catalog_unref(catalog);
 	}
 	json_close(&r->out);
-	return 0;
+	if (r->wire->of_host) {
+		if (!s->file_searches) /* one that runs answers for both */
+			session_find_files(s, emit_files, s);
+		return 0;
+	}
+	struct mentions_answer *answer =
+		xnew(struct mentions_answer, .later = wire_deferred(r), .payload = r->payload, .out = r->out);
+	r->payload = (struct buf){ 0 };
+	answer->out.buf = &answer->payload;
+	session_find_files(s, add_files, answer);
+	return WIRE_ANSWERED;
 }
 
 static int find_lease(const struct wire_request *r, struct mcp_lease **ret_link, struct err *err)
@@ -174,7 +216,7 @@ int wire_mcp_reconnect(struct wire_request *r, struct err *err)
 	if (find_lease(r, &link, err) < 0)
 		return -(int)err->kind;
 	struct wire_settling *s = settling_new(r);
-	s->name = arena_strdup(&s->arena, mcp_lease_server(link)->name);
+	s->name = arena_strdup(&s->arena, link->server->name);
 	mcp_lease_reconnect(link);
 	wire_servers_changed(r->wire);
 	return WIRE_ANSWERED;
@@ -192,11 +234,8 @@ static int join_new(const struct wire_request *r, struct json_member m, bool *re
 	if (mcp_server_read(&entry, &notes, &server, NULL, err) < 0)
 		return -(int)err->kind;
 	int status = mcp_config_admit(r->wire->session->tree.policy->mcp_config, server, err);
-	if (status == 0) {
-		struct cadre_wire *w = r->wire;
-		if (!(map_get(&w->named_servers, name) != NULL))
-			map_set(&w->named_servers, arena_str(&w->arena, name), w);
-	}
+	if (status == 0 && !map_get(&r->wire->named_servers, name))
+		map_set(&r->wire->named_servers, arena_str(&r->wire->arena, name), r->wire);
 	if (status == 0 && !mcp_selection_find(set, name)) {
 		*ret_added = true;
 		mcp_selection_join(set, server);
@@ -215,11 +254,11 @@ int wire_mcp_set(struct wire_request *r, struct err *err)
 	struct json_out out = json_out(&s->facts);
 
 	json_putf(&out, "{removed:[");
-	for (size_t i = set ? mcp_selection_count(set) : 0; i-- > 0;) {
-		const struct mcp_server *server = mcp_lease_server(mcp_selection_at(set, i));
+	for (size_t i = set ? set->count : 0; i-- > 0;) {
+		const struct mcp_server *server = set->leases[i]->server;
 		struct str name = arena_str(r->arena, str_from(server->name));
 		bool ours = !server->file && server->scope == MCP_SCOPE_FLAG;
-		if ((!ours && !(map_get(&r->wire->named_servers, name) != NULL)) || json_get_str(wanted, name))
+		if ((!ours && !map_get(&r->wire->named_servers, name)) || json_get_str(wanted, name))
 			continue;
 		json_put_str(&out, name);
 		mcp_selection_leave(set, name);
@@ -267,8 +306,10 @@ int wire_mcp_resource(struct wire_request *r, struct err *err)
 
 	if (!str_starts(uri, STR("ui://")))
 		return err_set(err, ERR_DENIED, "Only ui:// resources can be read, not " STR_FMT, STR_ARG(uri));
-	if (!link || mcp_lease_server(link)->kind == MCP_SDK)
+	if (!link || link->server->kind == MCP_SDK)
 		return err_set(err, ERR_NOT_FOUND, "Server not found: " STR_FMT, STR_ARG(name));
+	if (permission_forbids_server(&r->wire->session->tree.main.permission, link->server->name))
+		return err_set(err, ERR_DENIED, "A deny rule is about the server " STR_FMT, STR_ARG(name));
 	json_addf(&params, "{uri:'%.*s'}", STR_ARG(uri));
 	(void)mcp_lease_call(link, &(struct mcp_call){ .method = "resources/read",
 						       .params = buf_str(&params),
@@ -283,13 +324,13 @@ static const char *find_tool(const struct wire_request *r, struct str wish, stru
 	const struct mcp_selection *set = r->wire->session->tree.main.servers;
 	AUTO_BUF struct buf name = { 0 };
 
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
-		struct mcp_lease *link = mcp_selection_at(set, i);
+	for (size_t i = 0; set && i < set->count; i++) {
+		struct mcp_lease *link = set->leases[i];
 		struct mcp_catalog *c = mcp_lease_catalog(link);
 		const char *found = NULL;
 		for (size_t k = 0; c && !found && k < c->tool_count; k++) {
 			buf_clear(&name);
-			mcp_name_add(&name, str_from(mcp_lease_server(link)->name), str_from(c->tools[k].name));
+			mcp_name_add(&name, str_from(link->server->name), str_from(c->tools[k].name));
 			if (str_eq(buf_str(&name), wish))
 				found = arena_strdup(r->arena, c->tools[k].name);
 		}
@@ -334,7 +375,7 @@ int wire_mcp_call(struct wire_request *r, struct err *err)
 	bool has_limit = json_i64(json_get(r->body, "timeout_ms"), &limit_ms);
 	/* A forwarded call needs an allow rule, as the model's calls do; there is no question. */
 	bool checks = json_bool(json_get(r->body, "check_permissions"));
-	struct server_call_spec spec = { .server = str_from(mcp_lease_server(link)->name),
+	struct server_call_spec spec = { .server = str_from(link->server->name),
 					 .tool = str_from(tool),
 					 .arguments = json_is(given, JSON_OBJECT) ? json_raw(given) : STR("{}"),
 					 .policy = { .apart = true, .chosen = !checks, .no_question = checks } };

@@ -38,7 +38,7 @@ static void put_source(void *data, const struct settings_view *view)
 {
 	struct json_out *out = data;
 
-	if (view->effect == EFFECT_NO_FILE)
+	if (view->effect == EFFECT_NO_FILE || view->effect == EFFECT_REFUSED)
 		return;
 	json_putf(out, "{source:'%s', file:'%s'}", settings_layer_name(view->origin.layer), view->origin.file);
 }
@@ -56,6 +56,13 @@ int wire_get_settings(struct wire_request *r, struct err *err)
 	json_kopen(&r->out, "sources", '[');
 	settings_explain(settings, "", put_source, &r->out);
 	json_close(&r->out);
+	/* what holds now, wherever it was set */
+	const struct agent *a = &r->wire->session->tree.main;
+	json_putf(&r->out, "applied:{model:'%s', effort:'%s', agent?:'%s', additionalDirectories:[", a->model,
+		  agent_effort(a, r->arena), a->definition ? a->definition->name : NULL);
+	for (size_t i = 1; a->env.dirs[0] && a->env.dirs[i]; i++)
+		json_put_cstr(&r->out, a->env.dirs[i]);
+	json_putf(&r->out, "]}");
 	return 0;
 }
 
@@ -113,8 +120,27 @@ int wire_get_version(struct wire_request *r, struct err *err)
 	return 0;
 }
 
+/* Those that the session has besides its files. One that was stored in a file too stands there. */
+static void put_session_rules(struct json_out *out, const struct permission *p)
+{
+	json_kopen(out, "session", '[');
+	for (size_t i = 0; p->own && i < p->own->all.count; i++) {
+		const struct rule *rule = p->own->all.list[i];
+		bool stored = strcmp(rule->origin->layer, "session") != 0;
+		for (size_t k = 0; p->rules && k < p->rules->all.count && !stored; k++)
+			stored = p->rules->all.list[k]->list == rule->list &&
+				 !strcmp(p->rules->all.list[k]->text, rule->text);
+		if (!stored)
+			json_putf(out, "{list:'%s', rule:'%s', source:'session'}", rule_list_name(rule->list),
+				  rule->text);
+	}
+	json_close(out);
+}
+
 int wire_list_rules(struct wire_request *r, struct err *err)
 {
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root = NULL;
 	static const char *const argv[] = { "permissions" };
 	struct cadre_report *report = NULL;
 	char why[sizeof err->text] = "";
@@ -124,9 +150,12 @@ int wire_list_rules(struct wire_request *r, struct err *err)
 	if (status < 0)
 		return err_set(err, (enum err_kind) - status, "%s", why);
 	const char *json = cadre_report_json(report, &n);
-	wire_reply(r->wire, r->id, (struct str){ json, n });
+	status = json_parse(&reader, json, n, &root, err);
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m))
+		json_kraw(&r->out, json_cstr(m.key, r->arena), json_raw(m.value));
+	put_session_rules(&r->out, &r->wire->session->tree.main.permission);
 	cadre_report_free(report);
-	return WIRE_ANSWERED;
+	return status;
 }
 
 /* Cost; plans and rate limits belong to accounts, which do not exist here. */
@@ -146,7 +175,7 @@ int wire_get_usage(struct wire_request *r, struct err *err)
 	json_kopen(&r->out, "session", '{');
 	(void)wire_get_cost(r, err);
 	json_putf(&r->out, "total_api_duration_ms:%llu, total_duration_ms:%llu, total_lines_added:0",
-		  (unsigned long long)((w->api_ms + (w->working ? q->api_ms : 0))),
+		  (unsigned long long)(w->api_ms + (w->working ? q->api_ms : 0)),
 		  (unsigned long long)(now_ms - w->opened_ms));
 	json_putf(&r->out, "total_lines_removed:0, model_usage:");
 	session_put_model_usage(&r->out, w->session);
@@ -179,7 +208,7 @@ _Static_assert(COUNT_OF(labels) == HOOK_TYPE_COUNT, "a word for each type");
 
 static void put_event(struct json_out *out, enum hook_event event, size_t count)
 {
-	const struct hook_event_info *info = hook_event_info(event);
+	const struct hook_event_info *info = &hook_events[event];
 
 	json_putf(out, "{name:'%s', summary:'', supportsMatcher:!!%d, hookCount?:%zu}", info->name,
 		  info->subject != NULL, count);
@@ -191,10 +220,10 @@ static void put_hook(struct json_out *out, const struct hook *h, const struct ho
 			      ? policy->disable_managed
 			      : policy->disable_all || policy->managed_only || !h->origin->trusted;
 
-	json_putf(out, "{event:'%s', matcher:'%.*s'", hook_event_info(h->event)->name,
+	json_putf(out, "{event:'%s', matcher:'%.*s'", hook_events[h->event].name,
 		  STR_ARG(h->matcher ? h->matcher->text : STR("")));
 	json_putf(out, "source:'%s', sourceLabel:'%s', type:'%s'", sources[h->origin->layer].name,
-		  sources[h->origin->layer].label, hook_type_info(h->type)->name);
+		  sources[h->origin->layer].label, hook_types[h->type].name);
 	json_kstr(out, "displayText", h->status ? str_from(h->status) : h->label);
 	json_putf(out, "commandText:'%.*s', contentLabel:'%s'", STR_ARG(h->label), labels[h->type]);
 	json_putf(out, "condition?:'%.*s', timeout?:%llu, statusMessage?:'%s'", STR_ARG(h->rule),
@@ -257,9 +286,8 @@ int wire_task_output(struct wire_request *r, struct err *err)
 	return 0;
 }
 
-/* A file, if the main agent may read it without a question. */
-
-/* A file for the client: a call of Read, with its rules and hooks, that gives the bytes as they are */
+/* A file for the client, if the main agent may read it without a question: a call of Read, with its rules and hooks, that gives the bytes
+ * as they are */
 struct file_request {
 	struct wire_deferred *later;
 	const char *path; /* in the arena */

@@ -6,7 +6,7 @@
 #include "lib/io/file.h"
 #include "lib/base/list.h"
 
-enum { LONGEST_LINE = 64 << 20, KEPT_LINE = 1 << 20 };
+enum { LONGEST_LINE = 64 << 20 };
 
 struct json_out wire_frame_begin(struct buf *line, const char *type, const char *subtype)
 {
@@ -218,14 +218,17 @@ static const struct {
 	{ "update_environment_variables", set_variables },
 };
 
-static void take_line(struct cadre_wire *w, struct str line)
+static void on_input_line(void *data, struct str line, bool cut)
 {
+	struct cadre_wire *w = data;
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LONGEST_LINE, .depth = 200 } };
 	const struct json *root;
 	struct err err = { 0 };
 
 	line = str_trim(line);
-	if (!line.n)
+	if (cut)
+		wire_warn(w, "a line of the input is longer than %d MB and is left out", LONGEST_LINE >> 20);
+	if (cut || !line.n || w->input_over)
 		return;
 	bool is_object = json_parse(&reader, line.p, line.n, &root, &err) == 0 && json_is(root, JSON_OBJECT);
 	if (w->awaits && !(is_object && json_str_is(json_get(root, "type"), "control_request") &&
@@ -242,41 +245,10 @@ static void take_line(struct cadre_wire *w, struct str line)
 			types[i].take(w, root);
 }
 
-static void end_line(struct cadre_wire *w)
-{
-	struct buf line = w->line;
-
-	w->line = (struct buf){ 0 };
-	if (!w->skipping)
-		take_line(w, buf_str(&line));
-	w->skipping = false;
-	/* A long line must not stay in memory; the buffer of short ones is used again. */
-	if (!w->line.p && line.cap <= KEPT_LINE) {
-		buf_clear(&line);
-		w->line = line;
-	} else {
-		buf_release(&line);
-	}
-}
-
 void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n)
 {
-	while (w && n && !w->input_over) {
-		const char *end = memchr(bytes, '\n', n);
-		size_t piece = end ? (size_t)(end - bytes) : n;
-		if (!w->skipping && w->line.n + piece <= LONGEST_LINE) {
-			buf_add(&w->line, bytes, piece);
-		} else if (!w->skipping) {
-			wire_warn(w, "a line of the input is longer than %d MB and is left out", LONGEST_LINE >> 20);
-			buf_release(&w->line);
-			w->skipping = true;
-		}
-		if (!end)
-			return;
-		end_line(w);
-		bytes += piece + 1;
-		n -= piece + 1;
-	}
+	if (w && !w->input_over)
+		line_reader_feed(&w->lines, bytes, n);
 }
 
 static void wire_finish(struct cadre_wire *w)
@@ -310,8 +282,9 @@ void cadre_wire_end_input(struct cadre_wire *w)
 {
 	if (!w || w->input_over)
 		return;
-	if (w->line.n && !w->skipping)
-		end_line(w);
+	line_reader_end(&w->lines);
+	if (w->input_over) /* the last line ended it */
+		return;
 	w->input_over = true;
 	w->finishing = true;
 	services_busy(w->services, 1);
@@ -350,6 +323,7 @@ struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *dat
 		return NULL;
 	struct cadre_wire *w = xcalloc(1, sizeof *w);
 	*w = (struct cadre_wire){ .services = sv, .out = out, .data = data, .kick = { .step = on_kick } };
+	w->lines = (struct line_reader){ .limit_bytes = LONGEST_LINE, .line = on_input_line, .data = w };
 	w->replay = sv->options.replay_user_messages;
 	w->awaits = sv->options.await_initialize || sv->options.managed_in_initialize;
 	w->sends_state = getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != NULL;
@@ -358,8 +332,7 @@ struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *dat
 	sv->on_idle = on_idle;
 	sv->on_servers = on_servers;
 	sv->host_transport = wire_make_transport;
-	if (!sv->hook_callback)
-		sv->hook_callback = wire_hook_runner_new(sv);
+	sv->hook_callback = &wire_hook_runner;
 	return w;
 }
 
@@ -395,7 +368,7 @@ void cadre_wire_free(struct cadre_wire *w)
 		wire_drop_server(w, str_from(w->servers->name));
 	map_release(&w->named_servers);
 	free(w->title);
-	buf_release(&w->line);
+	line_reader_release(&w->lines);
 	buf_release(&w->error);
 	buf_release(&w->early);
 	buf_release(&w->origin);

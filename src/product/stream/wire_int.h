@@ -4,8 +4,9 @@
 #include "product/session/session.h"
 #include "lib/base/map.h"
 #include "lib/json/json_write.h"
+#include "mcp/transport/line_reader.h"
 
-enum wire_priority { WIRE_NOW, WIRE_NEXT, WIRE_LATER, WIRE_PRIORITY_COUNT };
+enum wire_priority { WIRE_NOW, WIRE_NEXT, WIRE_LATER };
 
 /* A queued user message */
 struct wire_message {
@@ -42,12 +43,12 @@ struct cadre_wire {
 	struct cadre_session *session; /* NULL: not opened yet, or closed */
 	char session_id[UUID_LEN + 1]; /* "": never opened */
 	char cleared_id[UUID_LEN + 1]; /* of the session before /clear, whose end hooks may run; may be "" */
-	struct buf line;               /* bytes of the incomplete line */
-	bool skipping;                 /* skipping the rest of a line that is too long */
+	struct line_reader lines;      /* of the input */
 	bool input_over, closing, working;
 	bool awaits;       /* waiting for `initialize`, which must be the first line */
 	bool finishing;    /* end of input; pending work keeps cadre_run() running */
 	bool failed;       /* the last result was an error */
+	bool of_host;      /* it lives for one cadre_request() only: what comes later is an event */
 	bool began;        /* the first init was sent */
 	struct buf early;  /* texts that wait for it, each with its NUL */
 	struct buf error;  /* why the session could not be opened */
@@ -122,11 +123,10 @@ void wire_take_request(struct cadre_wire *w, const struct json *message);
 /* payload: a JSON object; empty: {}. id is the request's. */
 void wire_reply(struct cadre_wire *w, struct str id, struct str payload);
 void wire_reply_pending(struct wire_request *r); /* the payload, and pending permission requests */
-void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...) printf_like(4, 5);
-wire_request_fn wire_initialize; /* initialize.c */
+wire_request_fn wire_initialize;                 /* initialize.c */
 wire_request_fn wire_interrupt, wire_set_mode, wire_set_thinking, wire_cancel_message, wire_mcp_override,
-	wire_set_model, wire_apply_settings, wire_update_settings, wire_rename, wire_seed_read, wire_register_root,
-	wire_reload_plugins, wire_reload_skills, wire_reload_styles, wire_rewind, wire_stop_task,
+	wire_set_model, wire_apply_settings, wire_update_permissions, wire_update_settings, wire_rename, wire_seed_read,
+	wire_register_root, wire_reload_plugins, wire_reload_skills, wire_reload_styles, wire_rewind, wire_stop_task,
 	wire_background; /* change.c */
 wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version, wire_list_rules,
 	wire_list_hooks, wire_get_cost, wire_get_usage, wire_task_output, wire_read_file; /* show.c */
@@ -163,8 +163,8 @@ void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error *
 /* client.c */
 void wire_ask_call(struct cadre_wire *w, const struct event *event); /* a permission, or a question of an agent */
 void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
-void wire_sweep_questions(struct cadre_wire *w); /* an agent's turn has ended: withdraws its requests */
-struct hook_runner *wire_hook_runner_new(struct services *sv);
+void wire_sweep_questions(struct cadre_wire *w);  /* an agent's turn has ended: withdraws its requests */
+extern const struct hook_runner wire_hook_runner; /* of callback hooks; its data are the services */
 /* initialize.c */
 void wire_put_agents(struct json_out *out, const struct agent_tree *t); /* "agents" */
 void wire_put_models(struct json_out *out, const struct services *sv);

@@ -279,7 +279,7 @@ static void show_agent(struct tool_call *call, struct agent_record *record)
 {
 	AUTO_BUF struct buf report = { 0 };
 	struct buf *out = &call->result;
-	const struct end_state_info *words = end_state_info(record->state);
+	const struct end_state_info *words = &end_states[record->state];
 	const struct agent_member *m = record->member;
 	bool waits = m && m->state != MEMBER_STARTS && m->state != MEMBER_WORKS && m->state != MEMBER_GONE;
 
@@ -416,7 +416,7 @@ static void stop_start(struct tool_call *call)
 			    record->description);
 	} else if (record) {
 		tool_call_reject(call, "Task %s is not running (it is %s).", record->id,
-				 end_state_info(record->state)->state);
+				 end_states[record->state].state);
 	} else {
 		add_running_agents(&running, a->tree);
 		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");

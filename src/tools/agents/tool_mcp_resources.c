@@ -2,6 +2,7 @@
  * tool_mcp_resources.c - the tools for resources of MCP servers: list them from the catalogs of the connections, read one, list
  * those below a URI. */
 #include "lib/json/json_write.h"
+#include "guard/permission/permission.h"
 #include "mcp/client/toolset.h"
 #include "mcp/client/pool.h"
 #include "core/tool/tool_list.h"
@@ -15,9 +16,9 @@ static struct mcp_lease *find_server(struct tool_call *call, struct str name)
 
 	if (lease)
 		return lease;
-	for (size_t i = 0; servers && i < mcp_selection_count(servers); i++)
-		buf_addf(&names, "%s%s", i ? ", " : "", mcp_lease_server(mcp_selection_at(servers, i))->name);
-	tool_call_reject(call, "There is no MCP server \"" STR_FMT "\" here. Servers: %s.", STR_ARG(name),
+	for (size_t i = 0; servers && i < servers->count; i++)
+		buf_addf(&names, "%s%s", i ? ", " : "", servers->leases[i]->server->name);
+	tool_call_reject(call, "No such MCP server: \"" STR_FMT "\". Servers: %s.", STR_ARG(name),
 			 names.n ? names.p : "none");
 	return NULL;
 }
@@ -31,7 +32,7 @@ static void put_listed(struct json_out *w, struct str json, const struct mcp_lea
 	(void)json_parse(&reader, json.p, json.n, &root, NULL);
 	json_open(w, '{');
 	json_put_members(w, root, (const char *const[]){ "server", NULL }, NULL);
-	json_putf(w, "server:'%s'}", mcp_lease_server(lease)->name);
+	json_putf(w, "server:'%s'}", lease->server->name);
 }
 
 static void list_start(struct tool_call *call)
@@ -48,9 +49,9 @@ static void list_start(struct tool_call *call)
 			return;
 	}
 	json_open(&w, '[');
-	for (size_t i = 0; servers && i < mcp_selection_count(servers); i++) {
-		struct mcp_lease *lease = mcp_selection_at(servers, i);
-		if (only && only != lease)
+	for (size_t i = 0; servers && i < servers->count; i++) {
+		struct mcp_lease *lease = servers->leases[i];
+		if ((only && only != lease) || permission_forbids_server(call->env->permission, lease->server->name))
 			continue;
 		struct mcp_catalog *catalog = mcp_lease_catalog(lease);
 		for (size_t k = 0; catalog && k < catalog->resource_count; k++, count++)
@@ -59,7 +60,7 @@ static void list_start(struct tool_call *call)
 	}
 	json_close(&w);
 	if (!count) {
-		tool_call_finish(call, STR("There are no resources. Servers without resources may still have tools."));
+		tool_call_finish(call, STR("No resources found. Servers without resources may still have tools."));
 		return;
 	}
 	tool_call_end(call);
@@ -146,10 +147,12 @@ static void on_page(void *data, const struct json *result, const struct err *err
 		return;
 	}
 	json_close(&l->w);
+	if (!err && json_is(next, JSON_STRING))
+		buf_addf(&call->result, "\nThe server has more than these %d pages; name a longer uri to see fewer.",
+			 MOST_PAGES);
 	if (!l->count) {
 		buf_clear(&call->result);
-		buf_addf(&call->result, "The server %s lists nothing below " STR_FMT ".",
-			 mcp_lease_server(l->lease)->name,
+		buf_addf(&call->result, "The server %s lists nothing below " STR_FMT ".", l->lease->server->name,
 			 STR_ARG(json_str(json_get(call->input, "uri"), &call->arena)));
 	}
 	tool_call_end(call);
@@ -159,12 +162,8 @@ static void on_page(void *data, const struct json *result, const struct err *err
 static void request_templates(struct listing *l, const struct json *cursor)
 {
 	AUTO_BUF struct buf params = { 0 };
-	struct json_out w = json_out(&params);
 
-	json_open(&w, '{');
-	if (cursor)
-		json_kraw(&w, "cursor", json_raw(cursor));
-	json_close(&w);
+	json_addf(&params, "{cursor?:%.*s}", STR_ARG(json_raw(cursor)));
 	l->request = mcp_lease_call(l->lease, &(struct mcp_call){ .method = "resources/templates/list",
 								  .params = buf_str(&params),
 								  .tool_use_id = l->call->id,

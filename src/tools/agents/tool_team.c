@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * tool_team.c - TeamCreate, TeamDelete, ListAgents: the lead makes and ends its team, all see who is there (agents/team). */
+ * tool_team.c - TeamCreate, TeamDelete, ListAgents: the lead creates and ends its team, all agents can list it (agents/team). */
 #include "agents/team/team.h"
 #include "core/tool/tool_list.h"
 #include "lib/json/json_write.h"
@@ -59,7 +59,7 @@ static void delete_start(struct tool_call *call)
 	struct err err = { 0 };
 
 	if (!a->tree->team) {
-		delete_answer(call, true, "There was no team to clean up.", NULL);
+		delete_answer(call, true, "No team to clean up.", NULL);
 		return;
 	}
 	const char *name = arena_strdup(arena, a->tree->team->name);

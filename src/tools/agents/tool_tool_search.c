@@ -178,9 +178,9 @@ static void add_found_text(const struct finding *f)
 		buf_addf(out, "- %s%s" STR_FMT "\n", f->tools.tools[i]->name, line.n ? ": " : "", STR_ARG(line));
 	}
 	if (f->unknown.n)
-		buf_addf(out, "Not found: %s. What is in your list already need not be loaded.\n", f->unknown.p);
+		buf_addf(out, "Not found: %s. Tools in your list need not be loaded.\n", f->unknown.p);
 	else if (!f->tools.count)
-		buf_addstr(out, "No tool fits. Try other words, or exact names with select:\n");
+		buf_addstr(out, "No tool matches. Try other words, or exact names with select:\n");
 	if (servers && mcp_selection_settling(servers))
 		buf_addstr(out, "Some MCP servers are still connecting: their tools can be found later.\n");
 }

@@ -148,7 +148,7 @@ static int text_file_save(const char *path, const struct text_file *file, struct
 	int rc = file_at_find("/", path, file->exists ? 0 : 0777, &at, err);
 	if (rc < 0 || (rc = check_unchanged(&at, file, err)) < 0)
 		return rc;
-	rc = file_at_replace(&at, buf_str(&bytes), NULL, err);
+	rc = file_at_replace(&at, buf_str(&bytes), NULL, NULL, err);
 	if (rc < 0)
 		return rc;
 	if (fstatat(at.dir, at.name, &st, AT_SYMLINK_NOFOLLOW) < 0)

@@ -7,18 +7,6 @@
 /* The model sees LF only: a line end in its text stands for LF and for CRLF alike, and what it puts in gets the line ends of the
  * file. Bytes outside the matches never change. */
 
-static bool text_uses_crlf(struct str text)
-{
-	size_t crlf = 0;
-	size_t lines = 0;
-
-	for (size_t i = 0; i < text.n; i++) {
-		lines += text.p[i] == '\n';
-		crlf += text.p[i] == '\n' && i && text.p[i - 1] == '\r';
-	}
-	return crlf * 2 > lines;
-}
-
 /* Length of the text at p that needle matches, LF matching CRLF as well; 0: no match. */
 static size_t match_at(const char *p, size_t n, struct str needle)
 {
@@ -71,9 +59,13 @@ size_t text_count(struct str text, struct str needle)
 /* Appends text with the first `count` occurrences replaced. */
 static void text_replace(struct str text, struct str needle, struct str with, size_t count, struct buf *out)
 {
-	bool crlf = text_uses_crlf(text);
-	size_t from = 0;
+	size_t from = 0, lines = 0, crlf_lines = 0;
 
+	for (size_t i = 0; i < text.n; i++) {
+		lines += text.p[i] == '\n';
+		crlf_lines += text.p[i] == '\n' && i && text.p[i - 1] == '\r';
+	}
+	bool crlf = crlf_lines * 2 > lines;
 	for (; count; count--) {
 		struct str hit = find_match(text, from, needle);
 		if (!hit.n)

@@ -160,7 +160,9 @@ static void change_apply(struct change *c)
 		break;
 	}
 	if (!notebook_has_ids(&c->notebook) && c->edit.verb != NOTEBOOK_REPLACE)
-		buf_addstr(out, " Cells without an id are counted: the names of those behind it have changed.");
+		buf_addstr(
+			out,
+			" Cells without an id are named by their number: the names of the following cells have changed.");
 	tool_call_end(c->call);
 }
 
@@ -191,7 +193,7 @@ static void notebook_edit_preview(struct tool_call *call, struct buf *out)
 		notebook_add_text(&source, json_get(c.edit.cell, "source"));
 	line_diff_put(&inner, buf_str(&source), c.edit.verb == NOTEBOOK_DELETE ? STR("") : c.edit.source);
 	const char *what = c.edit.verb != NOTEBOOK_INSERT ? "cell "
-			   : c.cell_name.n                ? "a new cell behind "
+			   : c.cell_name.n                ? "a new cell after "
 							  : "a new first cell";
 	const char *where = arena_printf(&call->arena, "%s" STR_FMT "%s", what, STR_ARG(c.cell_name),
 					 c.edit.verb == NOTEBOOK_DELETE ? " is deleted" : "");

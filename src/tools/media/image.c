@@ -118,14 +118,6 @@ static bool read_jpeg(struct scan s, struct image_head *h)
 
 /* GIF: a screen, then pictures and extensions as runs of blocks, then a semicolon. */
 
-static bool skip_blocks(struct scan *s)
-{
-	while (s->n && s->p[0])
-		if (!scan_skip(s, (size_t)s->p[0] + 1))
-			return false;
-	return scan_skip(s, 1);
-}
-
 static size_t color_table_len(unsigned char flags)
 {
 	return flags & 0x80 ? (size_t)3 << ((flags & 7) + 1) : 0;
@@ -146,7 +138,12 @@ static bool read_gif(struct scan s, struct image_head *h)
 		pictures += is_picture;
 		if (is_picture ? s.n < 10 : s.p[0] != '!')
 			return false;
-		if (!scan_skip(&s, is_picture ? 11 + color_table_len(s.p[9]) : 2) || !skip_blocks(&s))
+		if (!scan_skip(&s, is_picture ? 11 + color_table_len(s.p[9]) : 2))
+			return false;
+		while (s.n && s.p[0]) /* its blocks; one without a byte is the last */
+			if (!scan_skip(&s, (size_t)s.p[0] + 1))
+				return false;
+		if (!scan_skip(&s, 1))
 			return false;
 	}
 	h->moves = pictures > 1;

@@ -15,7 +15,7 @@ static const char common[] = " etaonirslcdpumfh\tg\n_y,bvwk()-.x;=\"01/>TSE*2:AC
 
 static unsigned rarity(char c)
 {
-	const char *at = c ? strchr(common, c) : NULL;
+	const char *at = char_find(c, common);
 
 	return at ? (unsigned)(at - common) : (unsigned)sizeof common;
 }

@@ -124,7 +124,7 @@ static int parse_char_escape(struct translator *t, uint32_t *ret_cp, bool *ret_k
 	static const char names[] = "ntrfva";
 	static const char values[] = "\n\t\r\f\v\a";
 	char c = peek_char(t, 0);
-	const char *named = c ? strchr(names, c) : NULL;
+	const char *named = char_find(c, names);
 
 	*ret_known = true;
 	if (c == 'x' || c == 'u' || c == 'U') {

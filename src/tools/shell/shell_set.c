@@ -104,8 +104,9 @@ void shell_output_release(struct shell_output *o)
 static const uint64_t flood_default = 5ULL << 30;
 
 /* $1: file for the last directory, $2: the command, $3: directory with environment files of hooks, or empty. The trap leaves the
- * exit code alone and also runs on `exit`; a command that sets its own EXIT trap, or execs, only loses the new directory. */
-static const char wrapper[] = "__cadre_dir=$1 __cadre_command=$2 __cadre_env=$3; shift 3\n"
+ * exit code alone and also runs on `exit`; a command that sets its own EXIT trap, or execs, only loses the new directory. Which file
+ * is written it does not choose: read could set the variable in front of a command that a rule allows. */
+static const char wrapper[] = "__cadre_dir=$1 __cadre_command=$2 __cadre_env=$3; shift 3; readonly __cadre_dir\n"
 			      "trap '{ pwd -P >\"$__cadre_dir\"; } 2>/dev/null' EXIT\n"
 			      "if [ -r \"${CLAUDE_ENV_FILE-}\" ]; then . \"$CLAUDE_ENV_FILE\"; fi\n"
 			      "for __cadre_file in \"${__cadre_env:-/dev/null}\"/*.sh; do\n"
@@ -417,7 +418,7 @@ static int shell_spawn(struct shell *shell, const struct shell_options *o, struc
 static int shell_save_output(struct shell *shell, struct err *err)
 {
 	if (!shell->set->env->tasks_dir)
-		return err_set(err, ERR_USAGE, "there is no directory for the output of background commands");
+		return err_set(err, ERR_USAGE, "no directory for the output of background commands");
 	AUTO_FREE char *path = task_path(shell, shell->set->env->tasks_dir, "output");
 	return shell_output_save(&shell->output, path, err);
 }

@@ -194,6 +194,9 @@ static void follow_shell(struct tool_call *call, const char *last_dir)
 
 	if (!last_dir || !strcmp(last_dir, expected) || (realpath(expected, real) && !strcmp(last_dir, real)))
 		return;
+	/* A command can write what its shell says. pwd -P has no links in it, and none that lead out. */
+	if (!realpath(last_dir, real) || strcmp(last_dir, real) != 0)
+		return;
 	bool allowed = is_inside(last_dir, env->root);
 	for (const char *const *dir = env->dirs; dir && *dir && !allowed; dir++)
 		allowed = is_inside(last_dir, *dir);

@@ -92,7 +92,7 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 
 	int lent = l->book && !l->wait_ms ? todo_book_lend(l->book, l) : 0;
 	if (lent < 0)
-		return err_set(err, ERR_BUSY, "others may change the task list first: try again");
+		return err_set(err, ERR_BUSY, "the task list is locked by another process: try again");
 	if (!lent) {
 		const char *path = arena_printf(&l->arena, "%s/.lock", l->dir);
 		if (file_make_dirs(l->dir, 0700, err) < 0)
@@ -201,7 +201,7 @@ int todo_hold(struct todo_list *l, struct todo *t, struct err *err)
 		return err_set(err, ERR_BUSY, "another process is changing task #%u at this moment: try again", t->id);
 	l->locked_count++;
 	if (!read_item(l, t->id, t))
-		return err_set(err, ERR_NOT_FOUND, "task #%u is gone", t->id);
+		return err_set(err, ERR_NOT_FOUND, "task #%u no longer exists", t->id);
 	return 0;
 }
 
@@ -307,7 +307,7 @@ bool todo_open_parts(struct tool_call *call, struct todo_list *l, todo_again_fn 
 	struct err err = { 0 };
 
 	if (!call->env->todo_dir) {
-		tool_call_fail(call, "There is no task list: the session is not kept on disk.");
+		tool_call_fail(call, "No task list: the session is not kept on disk.");
 		return false;
 	}
 	int status = todo_list_open_parts(l, todo_book_of(call->env), call->env->todo_dir, again != NULL, 0, &err);
@@ -393,14 +393,13 @@ int todo_release_tasks(const char *dir, const char *owner, unsigned wait_ms, str
 	return 0;
 }
 
-static void task_texts(struct arena *a, const struct todo *t, const char *ret[3])
+static struct todo_info info_of(struct arena *a, const struct todo *t)
 {
-	ret[0] = arena_printf(a, "%u", t->id);
-	ret[1] = arena_strdup(a, t->subject);
-	ret[2] = arena_strdup(a, t->description);
+	return (struct todo_info){ arena_printf(a, "%u", t->id), arena_strdup(a, t->subject),
+				   arena_strdup(a, t->description) };
 }
 
-int todo_claim_next(const struct tool_env *env, const char *owner, bool again, struct arena *a, const char *ret[3])
+int todo_claim_next(const struct tool_env *env, const char *owner, bool again, struct arena *a, struct todo_info *ret)
 {
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
 	struct todo *next = NULL;
@@ -433,11 +432,11 @@ int todo_claim_next(const struct tool_env *env, const char *owner, bool again, s
 	}
 	if (status < 0 || !free_still)
 		return status == -ERR_BUSY ? status : 0;
-	task_texts(a, next, ret);
+	*ret = info_of(a, next);
 	return 1;
 }
 
-bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3])
+bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, struct todo_info *ret)
 {
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
 
@@ -447,7 +446,7 @@ bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *
 		const struct todo *t = &l.items[i];
 		if (t->status != TODO_IN_PROGRESS || !t->owner || strcmp(t->owner, owner) != 0 || n-- > 0)
 			continue;
-		task_texts(a, t, ret);
+		*ret = info_of(a, t);
 		return true;
 	}
 	return false;

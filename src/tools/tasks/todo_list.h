@@ -97,8 +97,8 @@ void todo_add_open(struct buf *out, struct todo_list *l, const struct todo_ids *
 /* As tasks_of, release_tasks, claim_task, task_at and open_tasks of struct tool_runtime. */
 unsigned todo_tasks_of(const struct tool_env *env, const char *owner, struct buf *out);
 int todo_release_tasks(const char *dir, const char *owner, unsigned wait_ms, struct buf *out, struct err *err);
-int todo_claim_next(const struct tool_env *env, const char *owner, bool again, struct arena *a, const char *ret[3]);
-bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3]);
+int todo_claim_next(const struct tool_env *env, const char *owner, bool again, struct arena *a, struct todo_info *ret);
+bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, struct todo_info *ret);
 void todo_open_tasks(const char *dir, struct buf *out);
 /* The open items of both lists of this agent, a line each. */
 void todo_add_reminder(struct tool_env *env, struct buf *out);

@@ -251,12 +251,13 @@ static int check_owner(const struct update *u, struct agent *a, const char *wish
 	struct agent_record *to = agent_tree_member(a->tree, str_from(wish));
 	if (wish[0] && strcmp(wish, TEAM_LEAD) != 0 && strcmp(wish, self) != 0 &&
 	    (!to || to->member->state == MEMBER_GONE || strcmp(to->name, wish) != 0))
-		return err_set(err, ERR_USAGE, "owner: there is no member '%s'. Members: %s%s", wish, TEAM_LEAD,
+		return err_set(err, ERR_USAGE, "owner: no such member: '%s'. Members: %s%s", wish, TEAM_LEAD,
 			       members.n ? members.p : "");
 	if (owner && owner[0] && strcmp(owner, wish) != 0 && strcmp(owner, self) != 0 && !acts_as_lead(a))
 		return err_set(err, ERR_USAGE, "already_claimed: task #%u belongs to %s", u->item->id, owner);
 	if (wish[0] && strcmp(wish, self) != 0 && !acts_as_lead(a))
-		return err_set(err, ERR_USAGE, "Only the lead gives tasks to others; send %s a message instead.", wish);
+		return err_set(err, ERR_USAGE, "Only the lead assigns tasks to others; send %s a message instead.",
+			       wish);
 	if (wish[0] && u->item->status == TODO_COMPLETED)
 		return err_set(err, ERR_USAGE, "already_resolved: task #%u is completed", u->item->id);
 	return 0;
@@ -530,7 +531,7 @@ static void todo_write_start(struct tool_call *call)
 	struct err err = { 0 };
 
 	if (!path) {
-		tool_call_fail(call, "There is no list: the session is not kept on disk.");
+		tool_call_fail(call, "No list: the session is not kept on disk.");
 		return;
 	}
 	if (list.n > LARGEST_LIST) {

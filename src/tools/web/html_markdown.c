@@ -482,7 +482,7 @@ static void check_limits(struct markdown *m)
 	if (m->count > DEPTH_LIMIT)
 		m->ending = "[The page is nested too deeply: the rest was not read.]";
 	else if (m->writer.out->n - m->writer.from >= m->page->limit_bytes)
-		m->ending = "[The page is longer than what was read of it.]";
+		m->ending = "[The page was cut here; it is longer.]";
 	else if (due && limits->stop && atomic_load(limits->stop))
 		m->ending = "[The page was not read to its end.]";
 	else if (due && limits->time_ms && clock_ms(CLOCK_THREAD_CPUTIME_ID) - m->started_ms > limits->time_ms)

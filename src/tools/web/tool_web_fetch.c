@@ -203,7 +203,7 @@ static bool cut_part(struct fetch *f, struct str *ret_part)
 	(void)json_i64(json_get(call->input, "offset"), &offset);
 	size_t skipped = count_chars(text, (size_t)MAX(offset, 0), &at);
 	if (offset > 0 && at >= text.n) {
-		tool_call_reject(call, "The offset is behind the end of the page, which has %zu characters.", skipped);
+		tool_call_reject(call, "The offset is past the end of the page, which has %zu characters.", skipped);
 		return false;
 	}
 	*ret_part = utf8_cut(str_tail(text, at), SHOWN_LIMIT_BYTES);
@@ -269,7 +269,7 @@ static void read_report(struct tool_job *job)
 					    .text = buf_str(&f->text),
 					    .bytes = f->bytes,
 					    .status = f->status,
-					    .until_ms = loop_now_ms(f->web->loop) + ttl_ms });
+					    .until_ms = loop_deadline_ms(f->web->loop, ttl_ms) });
 	fetch_ask(f);
 }
 

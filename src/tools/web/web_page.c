@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * web_page.c - what a server sent, by its type: HTML, other text, or a file. */
+ * web_page.c - converts a server's answer by its type: HTML, other text, or a file. */
 #include "tools/web/web_page.h"
 #include <errno.h>
 #include <iconv.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * web_page.h - what a server sent, as text for a model. Runs on any thread. */
+ * web_page.h - converts a server's answer to text for a model. Runs on any thread. */
 #pragma once
 #include <stdatomic.h>
 #include "lib/base/buf.h"

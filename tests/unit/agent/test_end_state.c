@@ -59,7 +59,7 @@ TEST(the_name_of_a_state_is_read_back)
 {
 	for (int i = 0; i < STATE_COUNT; i++) {
 		enum end_state state = AGENT_RUNNING;
-		CHECK(end_state_parse(str_from(end_state_info((enum end_state)i)->state), &state));
+		CHECK(end_state_parse(str_from(end_states[(enum end_state)i].state), &state));
 		CHECK_INT(state, i);
 	}
 }
@@ -78,7 +78,7 @@ TEST(what_is_no_state_is_not_read)
 TEST(a_notification_has_one_of_three_ends)
 {
 	for (int i = 0; i < STATE_COUNT; i++) {
-		const struct end_state_info *w = end_state_info((enum end_state)i);
+		const struct end_state_info *w = &end_states[(enum end_state)i];
 		bool alive = i == AGENT_RUNNING || i == AGENT_SUSPENDED;
 		bool known =
 			!strcmp(w->status, "completed") || !strcmp(w->status, "failed") || !strcmp(w->status, "killed");
@@ -89,7 +89,7 @@ TEST(a_notification_has_one_of_three_ends)
 TEST(only_a_normal_end_and_the_turn_limit_are_no_errors)
 {
 	for (int i = AGENT_COMPLETED; i < STATE_COUNT; i++)
-		CHECK_INT(end_state_info((enum end_state)i)->is_error, i != AGENT_COMPLETED && i != AGENT_TURN_LIMIT);
+		CHECK_INT(end_states[(enum end_state)i].is_error, i != AGENT_COMPLETED && i != AGENT_TURN_LIMIT);
 }
 
 TEST(the_loop_does_not_ask_whether_it_runs_a_child)

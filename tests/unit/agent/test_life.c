@@ -180,7 +180,7 @@ TEST(a_main_agent_that_fails_at_a_step_is_down_again)
 		{ "model", "model", "opus", "opus" },
 		{ "cwd", "add-dir", "/nonexistent", "--add-dir /nonexistent: not a directory" },
 		{ "prompt", NULL, NULL, "agent keeper" },
-		{ "tools", "tools", "Read,Nope", "--tools: there is no tool 'Nope'" },
+		{ "tools", "tools", "Read,Nope", "--tools: no such tool: 'Nope'" },
 		{ "permission", "permission-mode", "auto", "auto is disabled by" },
 	};
 
@@ -327,7 +327,13 @@ TEST(a_child_comes_up_by_the_table_and_gives_its_slot_back)
 static void look_at_fork(struct life_stage *st, struct agent *a)
 {
 	const struct agent *m = &st->session->tree.main;
+	struct context_measure counted = { 0 };
 
+	/* A thousand forks do not read what they share a thousand times. */
+	context_measure_blocks(&counted, &a->query.transcript, transcript_count(&m->query.transcript));
+	CHECK_INT(a->query.measured.prompt_blocks, counted.prompt_blocks);
+	CHECK_INT(a->query.measured.text, counted.text);
+	CHECK(counted.text > 0);
 	CHECK(a->is_fork && a->origin == m);
 	CHECK(a->query.config.head == m->query.config.head);
 	CHECK_INT(a->tools.count, m->tools.count);

@@ -73,13 +73,12 @@ TEST(each_end_has_its_words)
 		{ AGENT_FAILED, "API Error: 500 broken", "", "Agent terminated early due to API Error: 500 broken",
 		  true },
 		{ AGENT_FAILED, "API Error: 500 broken", "I was at",
-		  "Agent terminated early due to API Error: 500 broken\nWhat it said last:\nI was at", true },
+		  "Agent terminated early due to API Error: 500 broken\nIts last text:\nI was at", true },
 		{ AGENT_FAILED, NULL, "", "Agent terminated early due to a failure", true },
 		{ AGENT_REFUSED, NULL, "", "The model refused the agent's request.", true },
 		{ AGENT_REFUSED, "cyber", "", "The model refused the agent's request: cyber", true },
 		{ AGENT_BUDGET, "the budget is used up", "So far",
-		  "Budget limit reached: the agent was stopped before it was finished.\nWhat it said last:\nSo far",
-		  true },
+		  "Budget limit reached: the agent was stopped before it was finished.\nIts last text:\nSo far", true },
 		{ AGENT_KILLED, NULL, "", "The agent was stopped before it was finished.", true },
 	};
 

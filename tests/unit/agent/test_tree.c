@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * test_tree.c - what a tree tells of its background tasks. */
+ * test_tree.c - what a tree reports about its background tasks, and the order of its records. */
 #include "unit.h"
 #include "tests.h"
 #include "tree_stage.h"
@@ -73,9 +73,24 @@ TEST(when_no_child_is_left_nothing_waits)
 	tree_stage_release(&st);
 }
 
+TEST(a_child_that_started_in_the_millisecond_of_its_parent_is_listed_behind_it)
+{
+	struct tree_stage st;
+
+	tree_stage_init(&st);
+	tree_stage_task(&st, TASK_1)->depth = 2;
+	struct agent_record *parent = tree_stage_task(&st, TASK_2);
+
+	agent_tree_sort_records(&st.tree);
+
+	CHECK(st.tree.records == parent);
+	tree_stage_release(&st);
+}
+
 int test_tree(void)
 {
 	return RUN_TESTS(T(a_change_of_the_tasks_is_told_at_once),
 			 T(changes_that_follow_soon_are_told_together_a_moment_later),
-			 T(when_no_child_is_left_nothing_waits));
+			 T(when_no_child_is_left_nothing_waits),
+			 T(a_child_that_started_in_the_millisecond_of_its_parent_is_listed_behind_it));
 }

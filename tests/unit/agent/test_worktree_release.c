@@ -38,7 +38,7 @@ TEST(a_worktree_is_removed_only_if_git_finds_no_work_in_it)
 		{ "untracked files that its own config hides", "git config status.showUntrackedFiles no; echo x >new",
 		  "1 changed" },
 		{ "a .git that leads elsewhere", "echo \"gitdir: $PWD/../../../.git\" >.git",
-		  "not to a worktree of its own" },
+		  "not to a separate worktree" },
 		{ "a .git that is gone", "rm .git", "does not name a worktree" },
 		{ "an index that is broken", "echo x >$(git rev-parse --git-dir)/index", "git status failed" },
 		{ "another common directory", "echo /tmp >$(git rev-parse --git-dir)/commondir", "was changed" },

@@ -112,7 +112,7 @@ TEST(metadata_that_leads_to_the_main_checkout_is_refused)
 
 	CHECK(!w);
 	CHECK_INT(st.err.kind, ERR_DENIED);
-	CHECK(str_has(str_from(st.err.text), STR("not to a worktree of its own")));
+	CHECK(str_has(str_from(st.err.text), STR("not to a separate worktree")));
 	CHECK_STR(stage_says(&st, "ls .git/locked 2>/dev/null | wc -l"), "0");
 	stage_release(&st);
 }

@@ -132,9 +132,11 @@ TEST(an_alias_that_the_provider_does_not_know_means_inherit_with_a_note)
 		   "the provider openai has no model 'haiku': name one of its own: inherits its parent's model");
 }
 
-static const char *const pool_names[] = { "Agent", "Bash",         "Edit",         "ExitPlanMode", "Glob",
-					  "Grep",  "Read",         "TaskOutput",   "TodoWrite",    "CronList",
-					  "Write", "mcp__db__get", "mcp__db__put", "mcp__dbx__get" };
+static const char *const pool_names[] = {
+	"Agent", "Bash",         "Edit",         "ExitPlanMode",  "Glob",
+	"Grep",  "Read",         "TaskOutput",   "TodoWrite",     "CronList",
+	"Write", "mcp__db__get", "mcp__db__put", "mcp__dbx__get", "mcp__my_srv__get"
+};
 
 struct pool {
 	struct tool tools[COUNT_OF(pool_names)];
@@ -194,7 +196,7 @@ static char *chosen(const char *fields, struct tool_choice_spec spec)
 }
 
 #define ALL "Agent,Bash,Edit,Glob,Grep,Read,TodoWrite,CronList,Write"
-#define MCP "mcp__db__get,mcp__db__put,mcp__dbx__get"
+#define MCP "mcp__db__get,mcp__db__put,mcp__dbx__get,mcp__my_srv__get"
 
 TEST(an_agent_gets_the_tools_that_it_may_have)
 {
@@ -239,7 +241,13 @@ TEST(an_agent_gets_the_tools_that_it_may_have)
 		{ "tools: mcp__gone__x\n", { 0 }, " missing mcp__gone__x" },
 		{ "tools: Read, mcp__*\n", { 0 }, "Read unknown mcp__*" },
 		{ "disallowedTools: mcp__*\n", { 0 }, ALL },
-		{ "disallowedTools: mcp__db\n", { 0 }, ALL ",mcp__dbx__get" },
+		{ "disallowedTools: mcp__db\n", { 0 }, ALL ",mcp__dbx__get,mcp__my_srv__get" },
+		{ "disallowedTools: mcp__my.srv, mcp__db*\n", { 0 }, ALL },
+		{ "disallowedTools: MCP__My_Srv, mcp__db__p*, '*__dbx__*'\n", { 0 }, ALL ",mcp__db__get" },
+		{ "disallowedTools: mcp__mý.srv, mcp__my@srv__get, mcp__db__*\n", { 0 }, ALL ",mcp__dbx__get" },
+		{ "tools: mcp__my.srv, MCP__DB__PUT\n", { 0 }, "mcp__my_srv__get,mcp__db__put" },
+		{ "tools: mcp__db__p*\n", { 0 }, " unknown mcp__db__p*" },
+		{ "disallowedTools: Tod*, Cron*, Edi*\n", { 0 }, "Agent,Bash,Glob,Grep,Read,Write," MCP },
 		{ "tools: Grep\nmemory: user\n", { .memory = true }, "Grep,Edit,Read,Write memory Edit,Read,Write" },
 		{ "tools: Read\nmemory: user\n", { .memory = true }, "Read,Edit,Write memory Edit,Write" },
 		{ "tools: Grep\nmemory: user\n", { .memory = false }, "Grep" },

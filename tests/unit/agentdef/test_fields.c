@@ -89,7 +89,7 @@ static const struct row {
 	{ "tools", "tools: ''", "(none)", "no tools" },
 	{ "tools", "tools: 5", "5", "not the name" },
 	{ "tools", "TOOLS: Read", "Read", "was read as" },
-	{ "tools", "tools: \"Read\", \"Grep\"", "Read|Grep", "as it stands" },
+	{ "tools", "tools: \"Read\", \"Grep\"", "Read|Grep", "taken literally" },
 	{ "disallowedTools", "", "-", NULL },
 	{ "disallowedTools", "disallowedTools: Write, Bash", "Write|Bash", NULL },
 	{ "disallowedTools", "disallowed-tools: [Write]", "Write", "was read as" },

@@ -428,9 +428,9 @@ TEST(a_broken_settings_file_is_among_the_failures_with_its_line)
 		unsigned line;
 		const char *expected;
 	} rows[] = {
-		{ "{\n\"agents\": {,}}", 0, "config/settings.json:2:12: " },
+		{ "{\n\"agents\": {,}}", 2, "expected a key" },
 		{ "{\n\n\"agents\": 3}", 3, "agents: expected an object" },
-		{ "[1]", 0, "config/settings.json:1:1: expected an object" },
+		{ "[1]", 1, "expected an object" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -442,7 +442,7 @@ TEST(a_broken_settings_file_is_among_the_failures_with_its_line)
 		CHECK_INT(agent_registry_new(&s.sources, &r, &err), 0);
 		CHECK_INT(r->failed_count, 1);
 		CHECK_INT(r->failed[0].line, rows[i].line);
-		CHECK(str_has(str_from(r->failed[0].message), str_from(rows[i].expected)));
+		CHECK(str_starts(str_from(r->failed[0].message), str_from(rows[i].expected)));
 		catalog_free(r);
 		stage_release(&s);
 	}

@@ -3,16 +3,12 @@
 #include "test_cli.h"
 #include "face/cli/completion.h"
 
-static const struct {
-	const char *name;
-	void (*write)(struct buf *out);
-	const char *flag; /* how a flag is spelled in it */
-	const char *command;
-} texts[] = {
-	{ "bash", completion_bash, " --%s", "\t1:%s) flags=" },
-	{ "fish", completion_fish, " -l %s ", "-a %s -d" },
-	{ "zsh", completion_zsh, "'*--%s", "\t\t'%s:" },
-};
+static void reply_to(struct buf *out, const char *command, const char *typed)
+{
+	buf_clear(out);
+	buf_addch(out, '\n');
+	completion_reply(command ? (const char *[]){ command, typed } : &typed, command ? 2 : 1, out);
+}
 
 static void expect(const struct buf *text, const char *where, const char *format, const char *name)
 {
@@ -25,33 +21,61 @@ static void expect(const struct buf *text, const char *where, const char *format
 		fail_msg("%s does not have: %s", where, wanted.p);
 }
 
-TEST(every_script_names_every_flag_and_every_command)
+TEST(every_flag_command_and_word_is_offered)
 {
-	for (size_t k = 0; k < COUNT_OF(texts); k++) {
-		AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf flags = { 0 }, commands = { 0 };
 
-		texts[k].write(&text);
+	reply_to(&flags, NULL, "--");
+	reply_to(&commands, NULL, "");
 
-		for (size_t i = 0; i < flag_count; i++)
-			expect(&text, texts[k].name, texts[k].flag, flag_table[i].option.name);
-		for (const struct cadre_command *c = NULL; (c = command_next(c));) {
-			expect(&text, texts[k].name, texts[k].command, c->name);
-			for (const struct cadre_option *o = c->options; o->name; o++)
-				expect(&text, texts[k].name, texts[k].flag, o->name);
-		}
+	for (size_t i = 0; i < flag_count; i++)
+		if (strcmp(flag_table[i].option.name, "json") != 0) /* it needs a command */
+			expect(&flags, "cadre", "\n--%s\t", flag_table[i].option.name);
+	for (const struct cadre_command *c = NULL; (c = command_next(c));) {
+		AUTO_BUF struct buf options = { 0 }, words = { 0 };
+		expect(&commands, "cadre", "\n%s\t", c->name);
+		reply_to(&options, c->name, "--");
+		for (const struct cadre_option *o = c->options; o->name; o++)
+			expect(&options, c->name, "\n--%s\t", o->name);
+		if (!c->words[0].name[0])
+			continue;
+		reply_to(&words, c->name, "");
+		for (const struct cadre_command_word *w = c->words; w->name; w++)
+			if (!strchr(w->name, ' '))
+				expect(&words, c->name, "\n%s\t", w->name);
 	}
 }
 
-TEST(every_shell_of_the_table_has_a_script_of_its_own)
+TEST(what_stands_before_decides_what_is_offered)
 {
-	size_t count = 0;
+	static const struct {
+		const char *words[5];
+		const char *expected;
+	} rows[] = {
+		{ { "se" }, "sessions\t" },
+		{ { "--output-format", "j" }, "json\t\n" },
+		{ { "--output-format=st" }, "--output-format=stream-json\t\n" },
+		{ { "--output-format", "=", "j" }, "json\t\n" }, /* bash */
+		{ { "--output-format", "=" }, "text\t\njson\t\nstream-json\t\n" },
+		{ { "--settings", "x" }, ":\n" },
+		{ { "--max-turns", "" }, "" },
+		{ { "-p", "text" }, ":\n" },
+		{ { "sessions", "s" }, "search\t\nshow\t\n" },
+		{ { "sessions", "list", "" }, ":\n" },
+		{ { "plugin", "market" }, "marketplace\t\n" },
+		{ { "sessions", "prune", "--o" },
+		  "--older-than\tWith prune: the age since the last change, such as 30d\n" },
+	};
 
-	while (completion_shells[count].name)
-		count++;
-	CHECK_INT(count, COUNT_OF(texts));
-	for (size_t i = 0; i < count; i++)
-		CHECK(completion_shells[i].write == texts[i].write &&
-		      !strcmp(completion_shells[i].name, texts[i].name));
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_BUF struct buf out = { 0 };
+		size_t count = 0;
+		while (rows[i].words[count])
+			count++;
+		completion_reply(rows[i].words, count, &out);
+		if (!str_starts(buf_str(&out), str_from(rows[i].expected)) || (!rows[i].expected[0] && out.n))
+			fail_msg("%s %s: %s", rows[i].words[0], rows[i].words[count - 1], buf_str(&out).p);
+	}
 }
 
 static void add_roff(struct buf *out, const char *name)
@@ -103,5 +127,5 @@ TEST(no_line_of_the_manual_is_a_command_by_accident)
 }
 
 const struct test_group completion_tests =
-	GROUP(T(every_script_names_every_flag_and_every_command), T(every_shell_of_the_table_has_a_script_of_its_own),
+	GROUP(T(every_flag_command_and_word_is_offered), T(what_stands_before_decides_what_is_offered),
 	      T(the_manual_names_every_flag_and_every_command), T(no_line_of_the_manual_is_a_command_by_accident));

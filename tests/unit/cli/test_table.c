@@ -41,6 +41,7 @@ TEST(a_table_is_aligned_and_its_cells_cannot_act_on_the_terminal)
 	report_row(r, CADRE_HEAD, "NAME", "SOURCE", "TOOLS", NULL);
 	report_row(r, CADRE_PLAIN, "\xc3\xa4", "built-in", "Read,\nEdit", NULL);
 	report_row(r, CADRE_BAD, "long name", "x", "\x1b[2J", NULL);
+	report_row(r, CADRE_PLAIN, "\xe6\x97\xa5\xe6\x9c\xac e\xcc\x81", "x", "y", NULL); /* six columns */
 	report_row(r, CADRE_NOTE, "a line of its own", NULL);
 	report_row(r, CADRE_HEAD, "SECOND", "B", NULL);
 	report_row(r, CADRE_PLAIN, "1", "2", NULL);
@@ -51,6 +52,7 @@ TEST(a_table_is_aligned_and_its_cells_cannot_act_on_the_terminal)
 	CHECK_CSTR(plain.p, "NAME       SOURCE    TOOLS\n"
 			    "\xc3\xa4          built-in  Read, Edit\n"
 			    "long name  x         \\x1b[2J\n"
+			    "\xe6\x97\xa5\xe6\x9c\xac e\xcc\x81     x         y\n"
 			    "a line of its own\n"
 			    "\n"
 			    "SECOND  B\n"

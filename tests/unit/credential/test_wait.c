@@ -163,10 +163,49 @@ TEST(an_expired_one_is_fetched_again)
 	stage_close(&s);
 }
 
+TEST(a_life_beyond_time_is_a_long_one)
+{
+	static const uint64_t lives[] = { UINT64_MAX, INT64_MAX };
+	static struct waiter waiters[WAITERS];
+
+	for (size_t i = 0; i < COUNT_OF(lives); i++) {
+		struct stage s;
+		stage_init(&s, "echo key", lives[i]);
+		(void)want_all(&s, waiters);
+		CHECK(credential_ready(s.credential));
+		CHECK_INT(stage_fetches(&s), 1);
+		stage_close(&s);
+	}
+}
+
+TEST(a_renewal_that_fails_leaves_what_is_still_good)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	static struct waiter waiters[WAITERS];
+	struct stage s;
+	unsigned first, second;
+	stage_init(&s, "[ $(wc -l < count) = 1 ] && echo key1", 0);
+
+	CHECK_INT(want_all(&s, waiters), WAITERS);
+	CHECK_CSTR(key_of(&s, &a, &first), "x-api-key: key1");
+	CHECK(!credential_ready(s.credential));
+	CHECK_INT(want_all(&s, waiters), 2 * WAITERS);
+	CHECK_INT(stage_fetches(&s), 2);
+	CHECK_CSTR(key_of(&s, &a, &second), "x-api-key: key1");
+	CHECK_INT(second, first);
+	CHECK(credential_ready(s.credential)); /* not with every request */
+	CHECK(credential_refused(s.credential, second));
+	CHECK_INT(want_all(&s, waiters), 2 * WAITERS);
+	CHECK_INT(s.failed, WAITERS);
+	CHECK(strstr(s.why, "exit code 1"));
+	stage_close(&s);
+}
+
 int test_wait(void)
 {
 	return RUN_TESTS(T(five_hundred_requests_cost_one_fetch_and_one_more_after_a_refusal),
 			 T(a_failure_reaches_all_who_wait_and_the_next_one_tries_again),
 			 T(who_stops_waiting_is_not_called_and_a_running_command_is_ended),
-			 T(an_expired_one_is_fetched_again));
+			 T(an_expired_one_is_fetched_again), T(a_life_beyond_time_is_a_long_one),
+			 T(a_renewal_that_fails_leaves_what_is_still_good));
 }

@@ -43,7 +43,7 @@ static void on_done(void *data, const struct hook_outcome *o)
 		buf_addf(out, "; sequence of %zu", o->terminal_sequence.n);
 	for (enum hook_field i = HOOK_INITIAL_MESSAGE; i < HOOK_FIELD_COUNT; i++)
 		if (o->fields[i].n)
-			add(out, hook_field_info(i)->name, o->fields[i]);
+			add(out, hook_fields[i].name, o->fields[i]);
 }
 
 static void on_started(void *data, const struct hook_report *r)
@@ -140,7 +140,7 @@ void stage_handler(struct stage *st, enum hook_event event, const char *handler_
 {
 	AUTO_BUF struct buf json = { 0 };
 
-	buf_addf(&json, "{\"%s\":[{\"hooks\":[%s]}]}", hook_event_info(event)->name, handler_json);
+	buf_addf(&json, "{\"%s\":[{\"hooks\":[%s]}]}", hook_events[event].name, handler_json);
 	stage_hooks(st, json.p);
 }
 

@@ -5,24 +5,23 @@
 #include "tests.h"
 
 struct fake_runner {
-	struct hook_runner runner;
 	const char *answer; /* NULL: only after a cancel */
 	bool fails;
 	struct buf asked;
 };
 
-static void fake_start(struct hook_runner *runner, struct hook_call *call)
+static void fake_start(void *data, struct hook_call *call)
 {
-	struct fake_runner *fake = CONTAINER_OF(runner, struct fake_runner, runner);
+	struct fake_runner *fake = data;
 
-	buf_addf(&fake->asked, "%s " STR_FMT "\n", hook_type_info(call->hook->type)->name, STR_ARG(call->text));
+	buf_addf(&fake->asked, "%s " STR_FMT "\n", hook_types[call->hook->type].name, STR_ARG(call->text));
 	if (fake->answer)
 		hook_call_finish(call, fake->fails, str_from(fake->answer));
 }
 
-static void fake_cancel(struct hook_runner *runner, struct hook_call *call)
+static void fake_cancel(void *data, struct hook_call *call)
 {
-	struct fake_runner *fake = CONTAINER_OF(runner, struct fake_runner, runner);
+	struct fake_runner *fake = data;
 
 	buf_addstr(&fake->asked, "cancel\n");
 	hook_call_finish(call, true, STR("late"));
@@ -30,11 +29,12 @@ static void fake_cancel(struct hook_runner *runner, struct hook_call *call)
 
 static void init(struct stage *st, struct fake_runner *fake, const char *answer)
 {
-	struct hook_engine_options options = { 0 };
+	static const struct hook_runner runner = { fake_start, fake_cancel };
+	struct hook_engine_options options = { .runner_data = fake };
 
-	*fake = (struct fake_runner){ .runner = { fake_start, fake_cancel }, .answer = answer };
+	*fake = (struct fake_runner){ .answer = answer };
 	for (size_t i = HOOK_MCP_TOOL; i < HOOK_TYPE_COUNT; i++)
-		options.runners[i] = &fake->runner;
+		options.runners[i] = &runner;
 	stage_init_with(st, LOOP_VIRTUAL_CLOCK, &options);
 }
 
@@ -120,7 +120,7 @@ static const char *run_callback(struct stage *st, enum hook_event event, const c
 	struct hook_source source = { .layer = HOOK_FROM_SDK, .file = "sdk", .trusted = true };
 	AUTO_BUF struct buf json = { 0 };
 
-	buf_addf(&json, "{\"%s\":[{\"hookCallbackIds\":[\"h\"]%s}]}", hook_event_info(event)->name, more);
+	buf_addf(&json, "{\"%s\":[{\"hookCallbackIds\":[\"h\"]%s}]}", hook_events[event].name, more);
 	hook_set_unref(st->set);
 	st->set = hook_set_parse(&source, buf_str(&json), NULL, NULL);
 	return stage_run(st, event, "Bash");

@@ -32,7 +32,7 @@ static const char *render(struct buf *out, const struct hook_reply *r)
 		add(out, "input", r->fields[HOOK_UPDATED_INPUT]);
 	for (enum hook_field i = HOOK_INITIAL_MESSAGE; i < HOOK_FIELD_COUNT; i++)
 		if (r->fields[i].n)
-			add(out, hook_field_info(i)->name, r->fields[i]);
+			add(out, hook_fields[i].name, r->fields[i]);
 	return out->p;
 }
 

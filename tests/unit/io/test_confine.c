@@ -4,13 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include "spawn_stage.h"
 #include "lib/confine/cell.h"
 #include "lib/confine/confine.h"
 #include "lib/confine/landlock.h"
 #include "lib/confine/seccomp.h"
+#include "lib/io/file.h"
 #include "test_io.h"
 
 struct walled {
@@ -99,6 +103,39 @@ TEST(reading_is_held_to_what_is_listed)
 	walled_release(&w);
 }
 
+TEST(what_may_be_read_is_opened_through_a_link_only_if_it_was_one)
+{
+	struct walled w;
+	walled_init(&w, &(struct seccomp_rules){ .network = SECCOMP_NO_SOCKET });
+	AUTO_ARENA struct arena a = { 0 };
+	const char *reads[] = { "/usr",
+				"/bin",
+				"/lib",
+				"/lib64",
+				"/etc/ld.so.cache",
+				arena_printf(&a, "%s/first", w.dir),
+				arena_printf(&a, "%s/second", w.dir),
+				arena_printf(&a, "%s/up/file", w.dir),
+				arena_printf(&a, "%s/plain", w.dir),
+				NULL };
+	for (const char *const *f = (const char *const[]){ "a/f", "b/f", "c/file", "plain/f", NULL }; *f; f++)
+		file_put(path_join(&a, w.dir, *f), str_from(*f));
+	CHECK_INT(symlink("a", path_join(&a, w.dir, "first")), 0);
+	CHECK_INT(symlink("b", path_join(&a, w.dir, "second")), 0);
+	CHECK_INT(symlink("c", path_join(&a, w.dir, "up")), 0);
+	const struct landlock_rules rules = { .reads = reads, .linked_reads = 6, .resolved = true, .alone = true };
+	int ruleset = landlock_available() ? landlock_new(&rules, NULL) : -1;
+
+	if (ruleset > 0) {
+		struct confine c = { .filter = w.filter, .landlock_fd = ruleset };
+		CHECK_STR(walled_run(&w, &c,
+				     "exec 2>&-; for f in a/f b/f c/file plain/f; do cat $f || echo -n no; echo; done"),
+			  "a/f\nno\nno\nplain/f\n");
+		close(ruleset);
+	}
+	walled_release(&w);
+}
+
 TEST(a_cell_is_read_only_but_for_what_the_plan_opens)
 {
 	struct walled w;
@@ -142,29 +179,38 @@ TEST(a_cell_is_read_only_but_for_what_the_plan_opens)
 	walled_release(&w);
 }
 
-TEST(a_place_comes_back_in_a_directory_that_was_emptied)
+TEST(places_come_back_in_a_directory_that_was_emptied_however_many_they_are)
 {
+	enum { FIRST = 4, MANY = 40 };
+	int trees[FIRST + MANY];
 	struct walled w;
 	walled_init(&w, &(struct seccomp_rules){ .network = SECCOMP_INET_SOCKET });
 	AUTO_ARENA struct arena a = { 0 };
 	file_put(arena_printf(&a, "%s/home/.ssh/id", w.dir), STR("secret\n"));
 	file_put(arena_printf(&a, "%s/home/a/b/f", w.dir), STR("seen\n"));
 	file_put(arena_printf(&a, "%s/home/one", w.dir), STR("one\n"));
-	const struct confine_mount mounts[] = {
+	struct confine_mount mounts[FIRST + MANY] = {
 		{ CONFINE_EMPTIED, true, arena_printf(&a, "%s/home", w.dir) },
 		{ CONFINE_BACK, true, arena_printf(&a, "%s/home/a/b", w.dir) },
 		{ CONFINE_BACK, false, arena_printf(&a, "%s/home/one", w.dir) },
 		{ CONFINE_WRITABLE, true, arena_printf(&a, "%s/home/a/b", w.dir) },
 	};
-	struct confine c = { .filter = w.filter, .cell = w.cell, .list = mounts, .count = COUNT_OF(mounts) };
+	for (int i = 0; i < MANY; i++) {
+		char *path = arena_printf(&a, "%s/home/n%d", w.dir, i);
+		file_put(path, STR("many\n"));
+		mounts[FIRST + i] = (struct confine_mount){ CONFINE_BACK, false, path };
+	}
+	struct confine c = {
+		.filter = w.filter, .cell = w.cell, .list = mounts, .count = COUNT_OF(mounts), .trees = trees
+	};
 	if (w.cell)
 		CHECK_STR(
 			walled_run(
 				&w, &c,
-				"exec 2>&-; cat home/.ssh/id; ls home || echo closed; cat home/a/b/f home/one; echo x "
+				"exec 2>&-; cat home/.ssh/id; ls home || echo closed; cat home/a/b/f home/one home/n39; echo x "
 				">home/a/b/g && echo written; echo x >home/a/x || echo held; echo x >home/one || "
 				"echo held"),
-			"closed\nseen\none\nwritten\nheld\nheld\n");
+			"closed\nseen\none\nmany\nwritten\nheld\nheld\n");
 	walled_release(&w);
 }
 
@@ -199,11 +245,39 @@ TEST(what_a_command_left_in_a_cell_is_reached_by_the_next_and_ends_with_it)
 		return;
 	}
 
-	struct str said = walled_run(&w, &c, "env -i setsid sleep 1000 >/dev/null 2>&1 & sleep 0; echo $!");
+	struct str said = walled_run(&w, &c,
+				     "env -i setsid sleep 1000 >/dev/null 2>&1 & "
+				     "until [ \"$(</proc/$!/comm)\" = sleep ]; do :; done; echo $!");
 	uint64_t pid;
 	CHECK(said.n > 1 && str_to_u64((struct str){ said.p, said.n - 1 }, &pid));
-	CHECK_STR(walled_run(&w, &c, "ps -e -o comm= | grep -c sleep"), "1\n");
+	/* or all that is there, to be seen */
+	CHECK_STR(walled_run(&w, &c, "ps -e -o comm= | grep sleep || { ps -ef; ls /proc; cat /proc/[0-9]*/stat; }"),
+		  "sleep\n");
 	CHECK_STR(walled_run(&w, &c, "pkill sleep && echo ended"), "ended\n");
+	walled_release(&w);
+}
+
+/* A member of a team in a pane is so, and root may do all: this is another user where it can be. */
+TEST(a_process_that_no_other_may_look_at_has_cells)
+{
+	struct walled w;
+	walled_init(&w, &(struct seccomp_rules){ 0 });
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct cell *cell = NULL;
+		struct err err = { 0 };
+		bool other = geteuid() != 0 || (setresgid(100, 100, 100) == 0 && setresuid(100, 100, 100) == 0);
+		if (!other || prctl(PR_SET_DUMPABLE, 0) < 0)
+			_exit(2);
+		int rc = cell_new(&(struct cell_options){ .kind = CELL_WHOLE }, &cell, &err);
+		bool looked_at = prctl(PR_GET_DUMPABLE);
+		cell_free(cell, NULL, NULL);
+		_exit(rc < 0 || looked_at);
+	}
+	int status = -1;
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	if (w.cell)
+		CHECK_INT(status, 0);
 	walled_release(&w);
 }
 
@@ -227,8 +301,9 @@ TEST(a_mount_that_cannot_be_made_is_named_and_nothing_runs)
 	walled_release(&w);
 }
 
-/* What a filter says to a call without arguments; *steps: how many instructions that took. */
-static uint32_t filter_answer_to(const struct sock_fprog *p, uint32_t arch, uint32_t call, unsigned *steps)
+/* What a filter says to a call with these two arguments; *steps: how many instructions that took. */
+static uint32_t filter_answer_with(const struct sock_fprog *p, uint32_t arch, uint32_t call, const uint32_t args[2],
+				   unsigned *steps)
 {
 	uint32_t value = 0;
 
@@ -239,9 +314,11 @@ static uint32_t filter_answer_to(const struct sock_fprog *p, uint32_t arch, uint
 		++*steps;
 		switch (i->code) {
 		case BPF_LD | BPF_W | BPF_ABS:
-			value = i->k == offsetof(struct seccomp_data, nr)     ? call
-				: i->k == offsetof(struct seccomp_data, arch) ? arch
-									      : 0;
+			value = i->k == offsetof(struct seccomp_data, nr)         ? call
+				: i->k == offsetof(struct seccomp_data, arch)     ? arch
+				: i->k == offsetof(struct seccomp_data, args)     ? args[0]
+				: i->k == offsetof(struct seccomp_data, args) + 8 ? args[1]
+										  : 0;
 			break;
 		case BPF_ALU | BPF_AND | BPF_K:
 			value &= i->k;
@@ -261,6 +338,90 @@ static uint32_t filter_answer_to(const struct sock_fprog *p, uint32_t arch, uint
 	return SECCOMP_RET_KILL_PROCESS; /* it ran out of the filter */
 }
 
+static uint32_t filter_answer_to(const struct sock_fprog *p, uint32_t arch, uint32_t call, unsigned *steps)
+{
+	return filter_answer_with(p, arch, call, (const uint32_t[2]){ 0 }, steps);
+}
+
+/* A program that opens the file would wait for the holder of the lease. */
+TEST(no_filter_lets_a_lease_be_taken)
+{
+	static const char script[] = "python3 -c 'import fcntl\nf = open(\"f\")\nfor kind in (0, 1):\n"
+				     "  try: fcntl.fcntl(f, 1024, kind); print(\"leased\")\n"
+				     "  except OSError as e: print(e.errno)'";
+	const struct seccomp_rules rules[] = { { .network = SECCOMP_NO_SOCKET, .keep_attributes = true },
+					       { .network = SECCOMP_INET_SOCKET },
+					       { .network = SECCOMP_ANY_SOCKET } };
+
+	for (size_t i = 0; i < COUNT_OF(rules); i++) {
+		AUTO_ARENA struct arena a = { 0 };
+		struct walled w;
+		walled_init(&w, &rules[i]);
+		file_put(arena_printf(&a, "%s/f", w.dir), STR("x\n"));
+		CHECK_STR(walled_run(&w, &(struct confine){ .filter = w.filter }, script), "1\n1\n");
+		walled_release(&w);
+	}
+}
+
+TEST(without_a_namespace_a_process_acts_on_no_other)
+{
+	enum { NOWHERE, ALONE, SILENT, MOST_CALL = 500, MOST_STEPS = 40, OTHER = 77 };
+	static const struct {
+		int call;
+		uint32_t args[2];
+		int refused; /* from this rule on; NOWHERE: never */
+	} rows[] = {
+		{ SYS_prlimit64, { 0, 7 }, NOWHERE },
+		{ SYS_prlimit64, { OTHER, 7 }, ALONE },
+		{ SYS_sched_setaffinity, { 0, 8 }, NOWHERE },
+		{ SYS_sched_setaffinity, { OTHER, 8 }, ALONE },
+		{ SYS_sched_setscheduler, { OTHER, 0 }, ALONE },
+		{ SYS_sched_setparam, { OTHER, 0 }, ALONE },
+		{ SYS_sched_setattr, { OTHER, 0 }, ALONE },
+		{ SYS_setpriority, { 0 /* of a process */, 0 }, NOWHERE },
+		{ SYS_setpriority, { 0, OTHER }, ALONE },
+		{ SYS_setpriority, { 1 /* of a group */, 0 }, ALONE },
+		{ SYS_setpriority, { 2 /* of a user */, 0 }, ALONE },
+		{ SYS_ioprio_set, { 1 /* of a process */, 0 }, NOWHERE },
+		{ SYS_ioprio_set, { 1, OTHER }, ALONE },
+		{ SYS_ioprio_set, { 3 /* of a user */, 0 }, ALONE },
+		{ SYS_getpriority, { 0, OTHER }, NOWHERE },
+		{ SYS_shmget, { 0, 0 }, ALONE },
+		{ SYS_shmctl, { 5, 0 }, ALONE },
+		{ SYS_semctl, { 5, 0 }, ALONE },
+		{ SYS_msgsnd, { 5, 0 }, ALONE },
+		{ SYS_mq_open, { 5, 0 }, ALONE },
+		{ SYS_mq_unlink, { 5, 0 }, ALONE },
+		{ SYS_kill, { OTHER, 9 }, SILENT },
+		{ SYS_tgkill, { OTHER, OTHER }, SILENT },
+		{ SYS_pidfd_send_signal, { 5, 9 }, SILENT },
+		{ SYS_fcntl, { 3, F_SETOWN }, SILENT },
+		{ SYS_fcntl, { 3, F_SETOWN_EX }, SILENT },
+		{ SYS_fcntl, { 3, F_SETFL }, NOWHERE },
+		{ SYS_ioctl, { 3, FIOSETOWN }, SILENT },
+		{ SYS_ioctl, { 3, SIOCSPGRP }, SILENT },
+		{ SYS_ioctl, { 3, FIONREAD }, NOWHERE },
+		{ SYS_read, { OTHER, OTHER }, NOWHERE },
+	};
+
+	for (int rule = NOWHERE; rule <= SILENT; rule++) {
+		AUTO_FREE struct sock_fprog *p = seccomp_new(&(struct seccomp_rules){ .no_tracing = true,
+										      .keep_attributes = true,
+										      .alone = rule >= ALONE,
+										      .no_signals = rule >= SILENT });
+		unsigned steps;
+		for (size_t i = 0; i < COUNT_OF(rows); i++) {
+			bool refused = rows[i].refused && rule >= rows[i].refused;
+			CHECK_INT(filter_answer_with(p, p->filter[1].k, (uint32_t)rows[i].call, rows[i].args, &steps),
+				  refused ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_ALLOW);
+		}
+		for (uint32_t call = 0; call < MOST_CALL; call++) {
+			(void)filter_answer_to(p, p->filter[1].k, call, &steps);
+			CHECK(steps <= MOST_STEPS);
+		}
+	}
+}
+
 TEST(a_filter_refuses_what_its_rules_say_and_takes_few_steps)
 {
 	enum { FREE, NEVER, TRACING, ATTRIBUTES, MOST_CALL = 500, MOST_STEPS = 26 };
@@ -276,6 +437,8 @@ TEST(a_filter_refuses_what_its_rules_say_and_takes_few_steps)
 		{ SYS_mount, NEVER, EPERM },
 		{ SYS_bpf, NEVER, EPERM },
 		{ SYS_mount_setattr, NEVER, EPERM },
+		{ 443, NEVER, EPERM }, /* quotactl_fd */
+		{ 467, NEVER, EPERM }, /* open_tree_attr */
 		{ SYS_syslog, NEVER, EPERM },
 		{ SYS_clone3, NEVER, ENOSYS },
 		{ SYS_io_uring_setup, NEVER, ENOSYS },
@@ -312,11 +475,14 @@ TEST(a_filter_refuses_what_its_rules_say_and_takes_few_steps)
 
 int test_confine(void)
 {
-	return RUN_TESTS(T(a_filter_refuses_what_its_rules_say_and_takes_few_steps),
+	return RUN_TESTS(T(no_filter_lets_a_lease_be_taken), T(without_a_namespace_a_process_acts_on_no_other),
+			 T(a_filter_refuses_what_its_rules_say_and_takes_few_steps),
 			 T(a_filter_leaves_no_sockets_and_no_attributes), T(reading_is_held_to_what_is_listed),
+			 T(what_may_be_read_is_opened_through_a_link_only_if_it_was_one),
 			 T(a_cell_is_read_only_but_for_what_the_plan_opens),
-			 T(a_place_comes_back_in_a_directory_that_was_emptied),
+			 T(places_come_back_in_a_directory_that_was_emptied_however_many_they_are),
 			 T(a_view_alone_holds_attributes_outside_and_leaves_the_rest),
 			 T(what_a_command_left_in_a_cell_is_reached_by_the_next_and_ends_with_it),
+			 T(a_process_that_no_other_may_look_at_has_cells),
 			 T(a_mount_that_cannot_be_made_is_named_and_nothing_runs));
 }

@@ -266,6 +266,34 @@ TEST(a_tree_is_removed_and_what_it_links_to_is_not)
 	lab_release(&lab);
 }
 
+/* As caches of modules are left in a temporary directory. Root may do all, so this is another user where it can be. */
+TEST(a_tree_is_removed_whose_directories_their_owner_may_not_change)
+{
+	static const mode_t modes[] = { 0, 0111, 0500, 0555 };
+	char dir[FOLDER_MAX];
+
+	folder_make(dir);
+	CHECK_INT(chmod(dir, 0777), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		AUTO_ARENA struct arena a = { 0 };
+		const char *all = arena_printf(&a, "%s/all", dir);
+		bool good = geteuid() != 0 || (setresgid(100, 100, 100) == 0 && setresuid(100, 100, 100) == 0);
+		for (size_t i = 0; good && i < COUNT_OF(modes); i++) {
+			const char *in = arena_printf(&a, "%s/%zu", all, i), *below = arena_printf(&a, "%s/below", in);
+			good = file_make_dirs(below, 0700, NULL) == 0;
+			file_put(arena_printf(&a, "%s/f", below), STR("x"));
+			file_put(arena_printf(&a, "%s/f", in), STR("x"));
+			good = good && chmod(below, modes[i]) == 0 && chmod(in, modes[i]) == 0;
+		}
+		_exit(good && file_remove_raw(all) == 0 && !file_exists(all) ? 0 : 1);
+	}
+	int status = -1;
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+	folder_remove(dir);
+}
+
 struct swap {
 	const char *dir, *link;
 	atomic_bool stop;
@@ -324,5 +352,6 @@ int test_file_at(void)
 			 T(a_record_is_read_only_if_none_but_its_user_can_write_it),
 			 T(a_kernel_without_openat2_gives_the_same_answers),
 			 T(a_directory_is_made_but_not_behind_a_link), T(a_tree_is_removed_and_what_it_links_to_is_not),
+			 T(a_tree_is_removed_whose_directories_their_owner_may_not_change),
 			 T(a_directory_that_is_swapped_for_a_link_never_leads_out));
 }

@@ -132,6 +132,17 @@ TEST(the_program_is_searched_in_the_given_path)
 	stage_run(&st, &options);
 
 	CHECK_STR(buf_str(&st.out), "hello dear reader\n");
+
+	/* The directory that it runs in may be a stranger's. */
+	const char *relative[] = { "PATH=", "PATH=.", "PATH=:/bin", "PATH=/bin:", "PATH=./.:/bin", NULL };
+	buf_clear(&path);
+	buf_addf(&path, "PATH=..%s", strrchr(dir, '/'));
+	relative[COUNT_OF(relative) - 1] = path.p;
+	options.cwd = dir;
+	for (size_t i = 0; i < COUNT_OF(relative); i++) {
+		envp[0] = relative[i];
+		CHECK_INT(spawn_start(st.spawner, &options, &stage_handlers, &st, NULL, &err), -ERR_NOT_FOUND);
+	}
 	unlink(file.p);
 	rmdir(dir);
 	stage_release(&st);

@@ -84,8 +84,39 @@ TEST(https_takes_its_own_port_where_http_had_its_own)
 	}
 }
 
+TEST(loopback_is_what_no_other_machine_is_called)
+{
+	static const struct {
+		const char *url;
+		bool is_loopback;
+	} rows[] = {
+		{ "http://localhost", true },
+		{ "http://LOCALHOST:8080/v1", true },
+		{ "http://localhost./", true },
+		{ "http://a.localhost/", true },
+		{ "http://127.8.9.10:1/x", true },
+		{ "https://[::1]:1/x", true },
+		{ "http://user:word@127.0.0.1/", true },
+		{ "http://localhost.a.org/", false },
+		{ "http://127.a.org/", false },
+		{ "http://127.0.0.1.a.org/", false },
+		{ "http://localhost@a.org/", false },
+		{ "http://127.0.0.1:80@a.org/", false },
+		{ "http://a.org/?next=http://127.0.0.1/", false },
+		{ "http://a.org/x://localhost", false },
+		{ "http://notlocalhost/", false },
+		{ "http://10.0.0.1/", false },
+		{ "localhost", false },
+		{ "", false },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		CHECK_CSTR(url_is_loopback(rows[i].url) == rows[i].is_loopback ? "" : rows[i].url, "");
+}
+
 int test_url(void)
 {
 	return RUN_TESTS(T(an_address_falls_into_its_parts), T(what_is_no_address_of_the_web_is_refused),
-			 T(a_link_leads_to_the_web_or_nowhere), T(https_takes_its_own_port_where_http_had_its_own));
+			 T(a_link_leads_to_the_web_or_nowhere), T(https_takes_its_own_port_where_http_had_its_own),
+			 T(loopback_is_what_no_other_machine_is_called));
 }

@@ -131,17 +131,40 @@ TEST(a_call_that_takes_too_long_is_withdrawn_and_its_late_answer_ignored)
 	client_stage_release(&s);
 }
 
-TEST(the_timeout_of_a_server_is_that_of_its_calls)
+TEST(the_timeout_of_a_server_or_of_the_environment_is_that_of_its_calls)
 {
 	struct client_stage s;
 
+	setenv("MCP_TOOL_TIMEOUT", "3000", 1);
+	for (unsigned i = 0; i < 2; i++) {
+		client_stage_init(&s);
+		s.peer.server->timeout_ms = i ? 4000 : 0; /* 0: the environment says it */
+		client_stage_connect(&s);
+		client_ask(&s, "{}", 0);
+		loop_run(s.peer.loop);
+
+		CHECK_STR(buf_str(&s.ends), i ? "error 8 the server srv timed out after 4 s\n"
+					      : "error 8 the server srv timed out after 3 s\n");
+		client_stage_release(&s);
+	}
+	unsetenv("MCP_TOOL_TIMEOUT");
+}
+
+TEST(a_time_limit_beyond_time_is_none)
+{
+	struct client_stage s;
+
+	setenv("MCP_TOOL_TIMEOUT", "18446744073709551615", 1);
 	client_stage_init(&s);
-	s.peer.server->timeout_ms = 4000;
 	client_stage_connect(&s);
+	unsetenv("MCP_TOOL_TIMEOUT");
 	client_ask(&s, "{}", 0);
+	peer_run_for(&s.peer, 900);
+	CHECK_STR(buf_str(&s.ends), "");
+	peer_say(&s.peer, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":{}}", (long long)peer_last_id(&s.peer));
 	loop_run(s.peer.loop);
 
-	CHECK_STR(buf_str(&s.ends), "error 8 the server srv timed out after 4 s\n");
+	CHECK(str_starts(buf_str(&s.ends), STR("result")));
 	client_stage_release(&s);
 }
 
@@ -264,8 +287,8 @@ int test_client(void)
 		T(hello_names_the_version_and_what_we_can_do), T(older_versions_are_taken_and_unknown_ones_are_named),
 		T(a_call_carries_its_meta_and_gets_its_result), T(an_error_of_the_server_is_told_with_its_code),
 		T(a_call_that_takes_too_long_is_withdrawn_and_its_late_answer_ignored),
-		T(the_timeout_of_a_server_is_that_of_its_calls),
-		T(a_call_without_a_sign_of_life_ends_and_progress_is_one),
+		T(the_timeout_of_a_server_or_of_the_environment_is_that_of_its_calls),
+		T(a_time_limit_beyond_time_is_none), T(a_call_without_a_sign_of_life_ends_and_progress_is_one),
 		T(a_cancelled_call_is_cancelled_at_the_server_and_told_once_from_the_loop),
 		T(a_message_that_is_lost_ends_its_call), T(closing_ends_open_calls_and_says_so_once),
 		T(a_client_may_be_closed_in_every_state));

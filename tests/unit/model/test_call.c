@@ -119,6 +119,28 @@ TEST(a_retry_after_that_cannot_be_meant_is_passed_over)
 	}
 }
 
+TEST(a_retry_after_may_be_a_date_in_each_form_of_http)
+{
+	time_t soon = (time_t)(id_wall_ms() / 1000) + 600;
+	char texts[4][64], day[32];
+	struct tm tm;
+
+	(void)gmtime_r(&soon, &tm);
+	(void)strftime(texts[0], sizeof texts[0], "%a, %d %b %Y %H:%M:%S GMT", &tm);
+	(void)strftime(day, sizeof day, "%A, %d-%b", &tm);
+	snprintf(texts[1], sizeof texts[1], "%s-%02d %02d:%02d:%02d GMT", day, tm.tm_year % 100, tm.tm_hour, tm.tm_min,
+		 tm.tm_sec);
+	(void)strftime(texts[2], sizeof texts[2], "%a %b %e %H:%M:%S %Y", &tm);
+	(void)strftime(texts[3], sizeof texts[3], "%Y-%m-%dT%H:%M:%S+00:00", &tm);
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		struct stage s;
+		stage_init(&s);
+		header(&s, "retry-after", texts[i]);
+		CHECK(s.call.failure.retry_after_ms > 300000 && s.call.failure.retry_after_ms <= 600000);
+		model_call_reset(&s.call);
+	}
+}
+
 TEST(a_limit_that_is_used_up_holds_until_its_reset)
 {
 	static const struct {
@@ -217,7 +239,8 @@ int test_call(void)
 {
 	return RUN_TESTS(
 		T(the_reason_that_says_most_is_the_one_reported), T(headers_are_found_in_any_spelling),
-		T(a_retry_after_that_cannot_be_meant_is_passed_over), T(a_limit_that_is_used_up_holds_until_its_reset),
+		T(a_retry_after_that_cannot_be_meant_is_passed_over),
+		T(a_retry_after_may_be_a_date_in_each_form_of_http), T(a_limit_that_is_used_up_holds_until_its_reset),
 		T(a_reset_in_the_past_or_without_a_time_holds_nothing), T(a_head_ends_where_the_messages_begin),
 		T(what_only_a_head_knows_can_be_read_from_it), T(providers_are_found_by_name),
 		T(without_a_key_the_anthropic_provider_says_what_it_looked_at));

@@ -67,6 +67,71 @@ TEST(a_path_in_a_worktree_is_the_same_path_in_the_main_checkout)
 
 /* 24: limits. */
 
+TEST(a_rule_that_names_a_link_means_what_it_leads_to)
+{
+	static const struct {
+		const char *rule, *path;
+		bool denied;
+	} cases[] = {
+		{ "Read(named/**)", "data/prod/k", true },
+		{ "Read(./named/**)", "data/prod/k", true },
+		{ "Read(/named/**)", "data/prod/k", true },
+		{ "Read(//@/named/**)", "data/prod/k", true },
+		{ "Read(named/*.key)", "data/prod/a.key", true },
+		{ "Read(named/*.key)", "data/prod/k", false },
+		{ "Read(named)", "data/prod/k", true },
+		{ "Read(single)", "data/prod/k", true },
+		{ "Read(./single)", "data/prod/k", true },
+		{ "Read(single)", "data/prod/a.key", false },
+		{ "Read(//@/twice/prod/**)", "data/prod/k", true },
+		{ "Read(~/prod/k)", "data/prod/k", true },
+		{ "Read(named/new)", "data/prod/new", true },
+		{ "Read(data/**)", "named/k", true },
+		{ "Read(named/**)", "data/k", false },
+		{ "Read(dead/**)", "data/k", false },
+	};
+	STAGE(stage);
+	const char *home = getenv("HOME");
+	AUTO_FREE char *before = home ? xstrdup(home) : NULL;
+
+	stage_furnish(&stage);
+	for (const char *const *f = (const char *const[]){ "data/prod/k", "data/prod/a.key", "data/k", NULL }; *f; f++)
+		file_put(path_join(&stage.arena, stage.dir, *f), STR("x\n"));
+	CHECK_INT(symlink("data/prod", path_join(&stage.arena, stage.dir, "named")), 0);
+	CHECK_INT(symlink("named/k", path_join(&stage.arena, stage.dir, "single")), 0);
+	CHECK_INT(symlink("data", path_join(&stage.arena, stage.dir, "twice")), 0);
+	CHECK_INT(symlink("nowhere", path_join(&stage.arena, stage.dir, "dead")), 0);
+	setenv("HOME", path_join(&stage.arena, stage.dir, "twice"), 1);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct permission p = { .can_ask = true, .mode = PERMISSION_BYPASS };
+		struct rule_origin origin = { .layer = "projectSettings", .file = "settings.json", .base = stage.dir };
+		AUTO_BUF struct buf rule = { 0 };
+		for (const char *c = cases[i].rule; *c; c++)
+			if (*c == '@')
+				buf_addstr(&rule, stage.dir + 1);
+			else
+				buf_addch(&rule, *c);
+		CHECK_INT(permission_add_rule(&p, RULE_DENY, buf_str(&rule), &origin, NULL, NULL, NULL), 0);
+		struct tool_use *read =
+			stage_call(&stage, "Read", arena_printf(&stage.arena, "{'file_path':'%s'}", cases[i].path));
+		if ((stage_decide(&p, read) == PERMISSION_DENY) != cases[i].denied)
+			fail_msg("%s: %s", rule.p, cases[i].path);
+		const char *dirs[] = { stage.dir, NULL };
+		struct tool_env env = { .cwd = stage.dir, .root = stage.dir, .dirs = dirs, .permission = &p };
+		const char *path = path_join(&stage.arena, stage.dir, cases[i].path);
+		struct hidden_files *hidden = hidden_files_find(&env, stage.dir);
+		bool search_shows = !hidden_files_has(hidden, path);
+		if (str_starts(str_from(cases[i].path), STR("data/")) && search_shows == cases[i].denied)
+			fail_msg("search: %s: %s", rule.p, cases[i].path);
+		hidden_files_free(hidden);
+		permission_release(&p);
+	}
+	if (before)
+		setenv("HOME", before, 1);
+	else
+		unsetenv("HOME");
+}
+
 TEST(a_limit_to_commands_that_read_lets_none_write)
 {
 	static const struct attack list[] = {
@@ -255,10 +320,48 @@ TEST(a_rule_for_a_server_means_no_other_server)
 	}
 }
 
+TEST(what_stands_before_a_command_that_a_rule_allows_changes_nothing_for_it)
+{
+	static const struct attack list[] = {
+		{ "read own < f; npm test", RUN },
+		{ "read own _ < f; npm test", RUN },
+		{ "read npm_config_globalconfig < f; npm test", ASK },
+		{ "read -r own npm_config_script_shell < f && npm test", ASK },
+		{ "read exported_here < f; npm test", ASK },
+		{ "read exported_here_not < f; npm test", RUN },
+		{ "read https_proxy < f; npm test", ASK },
+		{ "npm_config_globalconfig=f npm test", ASK },
+		{ "printf x > /dev/null; npm test", RUN },
+		{ "printf x > /dev/tty; npm test", ASK },
+	};
+
+	CHECK_INT(setenv("exported_here", "x", 1), 0);
+	ATTACKS("default", "allow Bash(npm test)", list);
+	CHECK_INT(unsetenv("exported_here"), 0);
+}
+
+TEST(the_terminal_of_the_user_is_no_place_for_what_passes)
+{
+	static const struct attack list[] = {
+		{ "printf '\\033]0;x\\007' > /dev/tty", ASK },
+		{ "cat f 2>> /dev/tty", ASK },
+		{ "cat f &> /dev/tty", ASK },
+		{ "cat < /dev/tty", ASK },
+		{ "cat f > /dev/stderr", RUN },
+		{ "cat f > /dev/null", RUN },
+	};
+
+	ATTACKS("default", "", list);
+	ATTACKS("acceptEdits", "", list);
+}
+
 int test_attack_place(void)
 {
-	return RUN_TESTS(T(a_path_in_a_worktree_is_the_same_path_in_the_main_checkout),
+	return RUN_TESTS(T(a_rule_that_names_a_link_means_what_it_leads_to),
+			 T(a_path_in_a_worktree_is_the_same_path_in_the_main_checkout),
 			 T(a_limit_to_commands_that_read_lets_none_write),
+			 T(what_stands_before_a_command_that_a_rule_allows_changes_nothing_for_it),
+			 T(the_terminal_of_the_user_is_no_place_for_what_passes),
 			 T(git_is_asked_about_in_a_directory_that_it_takes_for_a_repository),
 			 T(what_programs_of_the_home_run_is_asked_about_though_the_session_was_started_there),
 			 T(a_rule_for_a_server_means_no_other_server), T(names_are_compared_as_they_are_resolved));

@@ -159,7 +159,7 @@ TEST(what_is_not_understood_is_said_and_still_listed)
 		{ "in a", "something is closed that was not opened", "<a>" },
 		{ "a {x}>b", "a redirection of a kind that is not known", "<a> -1>w<b>" },
 		{ "a 2>(b)", "a redirection of a kind that is not known", "<a> 2>w<>; <b>" },
-		{ "a | ! b", "! stands behind |", "<a>; <!><b>" },
+		{ "a | ! b", "! follows |", "<a>; <!><b>" },
 		{ "!(a)", "!( is a pattern or a subshell, depending on an option", "<a>" },
 		{ "a @(b|c)", "a separator is missing between two commands", "<a><@>; <b>; <c>" },
 		{ "(a) b", "a separator is missing between two commands", "<a>; <b>" },
@@ -207,7 +207,7 @@ TEST(what_is_not_understood_is_said_and_still_listed)
 		{ "a b\\\nc", "a line is continued inside a word", "<a><bc>; <a><bc>" },
 		{ "i\\\nf a; then b; fi", "a line is continued inside the name of a command",
 		  "<if><a>; <b>; <a>; <b>" },
-		{ "a \"$\\\n(b)\"", "a backslash stands behind $", "<a><$(b)>; <b>; <a><$\"$(b)\">" },
+		{ "a \"$\\\n(b)\"", "a backslash follows $", "<a><$(b)>; <b>; <a><$\"$(b)\">" },
 		/* here-documents */
 		{ "a <<E\nb", "a here-document has no end", "<a> 0<<<E>" },
 		{ "a <<E", "a here-document has no body", "<a> 0<<<E>" },

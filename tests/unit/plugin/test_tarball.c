@@ -258,6 +258,8 @@ TEST(a_source_is_a_package_of_a_registry_and_nothing_else)
 		{ "{\"package\":\"name\",\"version\":\"\"}", false },
 		{ "{\"package\":\"name\",\"version\":1}", false },
 		{ "{\"package\":\"name\",\"registry\":\"http://x.example\"}", false },
+		{ "{\"package\":\"name\",\"registry\":\"http://127.0.0.1:80@x.example\"}", false },
+		{ "{\"package\":\"name\",\"registry\":\"http://localhost:x@x.example\"}", false },
 		{ "{\"package\":\"name\",\"registry\":\"--x\"}", false },
 	};
 

@@ -215,11 +215,41 @@ TEST(deny_rules_of_settings_and_options_join)
 	stage_close(&s);
 }
 
+/* The first variable that is set counts. One of them cannot make it shorter than it is by itself. */
+TEST(how_long_a_server_may_be_silent_comes_from_the_environment)
+{
+	static const struct {
+		const char *env;
+		uint64_t expected;
+	} rows[] = {
+		{ "", 0 },
+		{ "\"API_TIMEOUT_MS\":\"700\"", 700 },
+		{ "\"API_TIMEOUT_MS\":\"700\",\"CLAUDE_STREAM_IDLE_TIMEOUT_MS\":\"400000\"", 400000 },
+		{ "\"CLAUDE_STREAM_IDLE_TIMEOUT_MS\":\"700\"", 300000 },
+		{ "\"CADRE_STALL_MS\":\"600\",\"CLAUDE_STREAM_IDLE_TIMEOUT_MS\":\"400000\"", 600 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_BUF struct buf text = { 0 };
+		struct endpoint_options options = { 0 };
+		struct stage s;
+		buf_addf(&text, "{\"env\":{%s}}", rows[i].env);
+		stage_open(&s, text.p);
+		CHECK_INT(cadre_set(s.c, "provider", "scripted", NULL, 0), 0);
+		CHECK_INT(policy_load(s.sv, NULL), 0);
+		CHECK_INT(services_open_endpoints(s.sv, NULL), 0);
+		s.sv->endpoints.configure(s.sv, s.sv->endpoints.providers.usual, &options);
+		CHECK_INT(options.stall_ms, rows[i].expected);
+		stage_close(&s);
+	}
+}
+
 int main(void)
 {
 	RUN_TESTS(T(memory_can_be_switched_off), T(a_bad_file_is_refused_with_its_place),
 		  T(a_change_is_seen_once_and_counts_when_it_is_adopted), T(a_declined_change_is_not_offered_again),
 		  T(a_file_that_breaks_leaves_the_old_policy), T(the_mode_at_the_start),
-		  T(programs_get_each_variable_once_and_commands_no_keys), T(deny_rules_of_settings_and_options_join));
+		  T(programs_get_each_variable_once_and_commands_no_keys), T(deny_rules_of_settings_and_options_join),
+		  T(how_long_a_server_may_be_silent_comes_from_the_environment));
 	return tests_run();
 }

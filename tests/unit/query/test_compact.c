@@ -84,6 +84,47 @@ TEST(a_turn_that_fills_the_context_with_each_answer_is_summed_up_three_times)
 	stage_release(&s);
 }
 
+/* What the server counted says how many bytes of this conversation are a token. */
+TEST(what_was_added_is_estimated_by_the_counts_of_the_server)
+{
+	static const struct {
+		const char *what, *counted;
+		int64_t window;
+		bool full;
+	} rows[] = {
+		{ "dense", "9000", 10500, true }, /* 3,000 bytes are 2,000 tokens at least */
+		{ "not dense", "5", 640, false }, /* 500 */
+		{ "not dense, and full", "5", 500, true },
+	};
+	char prompt[3001] = "";
+
+	memset(prompt, 'x', sizeof prompt - 1);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		char first[1000];
+		snprintf(first, sizeof first,
+			 "data: {\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"model\":\"m\",\"usage\":"
+			 "{\"input_tokens\":%s,\"output_tokens\":1}}}\n\n%s",
+			 rows[i].counted, TEXT("one") END("end_turn"));
+		const struct reply replies[] = { { .stream = first },
+						 { .stream = rows[i].full ? SAYS("m2", "sum") : SAYS("m2", "two") },
+						 { .stream = SAYS("m3", "two") } };
+		struct stage s;
+		print_message("# %s\n", rows[i].what);
+		stage_init(&s, replies, rows[i].full ? 3 : 2);
+		s.config.compact =
+			(struct compact_policy){ .possible = true, .automatic = true, .window = rows[i].window };
+		struct agent *a = stage_run(&s);
+
+		stage_prompt(a, prompt);
+		loop_run(s.loop);
+
+		CHECK_INT(s.q->end, QUERY_DONE);
+		CHECK_INT(s.model.asked, rows[i].full ? 3 : 2);
+		CHECK_INT(strstr(s.model.bodies[1], "Call no tools") != NULL, rows[i].full);
+		stage_release(&s);
+	}
+}
+
 TEST(a_first_prompt_is_never_summed_up)
 {
 	STAGE(s, { .status = 413, .stream = "" });
@@ -375,19 +416,19 @@ TEST(a_summary_in_the_middle_of_a_turn_is_a_turn_that_can_go_on)
 
 int test_compact(void)
 {
-	return RUN_TESTS(T(a_conversation_near_the_window_is_summed_up_between_two_requests),
-			 T(a_prompt_that_waits_for_its_answer_stays_word_for_word),
-			 T(one_that_is_full_again_at_once_is_not_summed_up_again_and_again),
-			 T(a_turn_that_fills_the_context_with_each_answer_is_summed_up_three_times),
-			 T(a_first_prompt_is_never_summed_up),
-			 T(a_conversation_that_the_server_does_not_take_is_summed_up_and_sent_once_more),
-			 T(what_is_too_long_after_that_is_an_error),
-			 T(a_summary_that_is_too_long_to_ask_for_is_asked_for_with_less),
-			 T(the_request_for_a_summary_is_tried_again_as_any_other),
-			 T(without_a_summary_the_turn_goes_on_as_it_is),
-			 T(a_turn_that_only_sums_up_ends_with_the_summary),
-			 T(a_turn_that_only_sums_up_and_cannot_is_an_error), T(a_cancelled_summary_never_happened),
-			 T(whoever_looks_first_may_add_instructions_and_keep_things), T(whoever_looks_first_may_refuse),
-			 T(whoever_looks_afterwards_is_waited_for), T(a_boundary_without_its_summary_means_nothing),
-			 T(a_summary_in_the_middle_of_a_turn_is_a_turn_that_can_go_on));
+	return RUN_TESTS(
+		T(a_conversation_near_the_window_is_summed_up_between_two_requests),
+		T(a_prompt_that_waits_for_its_answer_stays_word_for_word),
+		T(one_that_is_full_again_at_once_is_not_summed_up_again_and_again),
+		T(a_turn_that_fills_the_context_with_each_answer_is_summed_up_three_times),
+		T(what_was_added_is_estimated_by_the_counts_of_the_server), T(a_first_prompt_is_never_summed_up),
+		T(a_conversation_that_the_server_does_not_take_is_summed_up_and_sent_once_more),
+		T(what_is_too_long_after_that_is_an_error),
+		T(a_summary_that_is_too_long_to_ask_for_is_asked_for_with_less),
+		T(the_request_for_a_summary_is_tried_again_as_any_other),
+		T(without_a_summary_the_turn_goes_on_as_it_is), T(a_turn_that_only_sums_up_ends_with_the_summary),
+		T(a_turn_that_only_sums_up_and_cannot_is_an_error), T(a_cancelled_summary_never_happened),
+		T(whoever_looks_first_may_add_instructions_and_keep_things), T(whoever_looks_first_may_refuse),
+		T(whoever_looks_afterwards_is_waited_for), T(a_boundary_without_its_summary_means_nothing),
+		T(a_summary_in_the_middle_of_a_turn_is_a_turn_that_can_go_on));
 }

@@ -6,10 +6,12 @@
 #include <ftw.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include "lib/io/file.h"
+#include "guard/sandbox/sandbox_int.h"
 
 enum { COMMAND_MS = 120 * 1000 };
 
@@ -47,6 +49,24 @@ static pid_t start_victim(const struct jail *j)
 	return pid;
 }
 
+/* What others may change of it: limits and priority, and whether it stands still */
+static char *victim_state(const struct jail *j)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf stat = { 0 };
+
+	(void)file_read(arena_printf(&a, "/proc/%d/limits", (int)j->victim), 8192, &text, NULL);
+	(void)file_read(arena_printf(&a, "/proc/%d/stat", (int)j->victim), 4096, &stat, NULL);
+	struct str rest = buf_str(&stat);
+	for (int i = 1; rest.p && i <= 41; i++) {
+		struct str field = str_cut(&rest, ' ');
+		if (i == 18 || i == 19 || i == 40 || i == 41) /* priority, nice, rt_priority, policy */
+			buf_addf(&text, STR_FMT " ", STR_ARG(field));
+	}
+	return buf_take(&text, NULL);
+}
+
 static void put(struct jail *j, const char *below, const char *text)
 {
 	file_put(arena_printf(&j->arena, "%s/%s", j->dir, below), str_from(text));
@@ -76,6 +96,8 @@ void jail_open(struct jail *j)
 	put(j, "work/deep/.env", JAIL_HIDDEN "\n");
 	CHECK_INT(jail_listen(j, &port), 0);
 	j->victim = start_victim(j);
+	j->victim_was = victim_state(j);
+	j->memory = shmget(IPC_PRIVATE, 1, 0600);
 	j->envp[0] = arena_printf(a, "HOME=%s", j->home);
 	j->envp[1] = arena_printf(a, "OUT=%s", j->out);
 	j->envp[2] = arena_printf(a, "PORT=%u", port);
@@ -84,6 +106,7 @@ void jail_open(struct jail *j)
 	j->envp[4] = arena_printf(a, "PATH=/usr/bin:/bin:%s", getenv("PATH"));
 	j->envp[5] = "LANG=C";
 	j->envp[6] = arena_printf(a, "TMPDIR=%s/tmp", j->dir);
+	j->envp[7] = arena_printf(a, "MEMORY=%d", j->memory);
 	j->loop = loop_new(0);
 	j->spawner = spawner_new(j->loop);
 	j->sandbox = sandbox_new(&(struct sandbox_options){ j->loop, arena_printf(a, "%s/.claude", j->home),
@@ -115,6 +138,8 @@ void jail_close(struct jail *j)
 	loop_free(j->loop);
 	(void)kill(j->victim, SIGKILL);
 	(void)waitpid(j->victim, NULL, 0);
+	(void)shmctl(j->memory, IPC_RMID, NULL);
+	free(j->victim_was);
 	close(j->listener);
 	close(j->unix_listener);
 	buf_release(&j->output);
@@ -144,6 +169,7 @@ static void on_late(struct timer *timer)
 {
 	struct jail *j = CONTAINER_OF(timer, struct jail, timer);
 
+	j->late = true;
 	child_kill(j->child, SIGKILL);
 }
 
@@ -159,6 +185,7 @@ bool jail_run(struct jail *j, const char *command, enum tool_belief belief)
 	struct err err = { 0 };
 
 	buf_clear(&j->output);
+	j->late = false;
 	int rc = sandbox_hold(j->sandbox, &request, &held, &err);
 	if (rc == 0)
 		rc = spawn_start(j->spawner,
@@ -179,12 +206,29 @@ bool jail_run(struct jail *j, const char *command, enum tool_belief belief)
 	sandbox_held_free(held);
 	if (rc < 0)
 		buf_addstr(&j->output, err.text);
-	return rc == 0;
+	if (j->late)
+		buf_addstr(&j->output, "it did not end by itself");
+	return rc == 0 && !j->late;
+}
+
+/* Most commands leave a file as it was: to make it again costs more than to look. No command can change the mode of .bashrc. */
+static bool is_as_put(struct jail *j, const char *path, const char *text)
+{
+	AUTO_BUF struct buf now = { 0 };
+	struct stat st;
+	struct stat fresh;
+
+	return lstat(path, &st) == 0 && stat(arena_printf(&j->arena, "%s/.bashrc", j->home), &fresh) == 0 &&
+	       st.st_mode == fresh.st_mode && st.st_uid == fresh.st_uid && st.st_nlink == 1 &&
+	       file_read(path, 4096, &now, NULL) >= 0 && str_is(buf_str(&now), text);
 }
 
 void jail_tidy(struct jail *j)
 {
-	static const char *const kept[] = { ".", "..", ".git", ".claude", ".env", "deep", NULL };
+	static const char *const kept[] = { ".", "..", ".git", ".claude", ".env", "deep", "f.txt", NULL };
+	static const char *const files[][2] = { { "work/f.txt", "a\nb\n" },
+						{ "work/.env", JAIL_HIDDEN "\n" },
+						{ "work/deep/.env", JAIL_HIDDEN "\n" } };
 	AUTO_ARENA struct arena a = { 0 };
 	DIR *dir = opendir(j->work);
 
@@ -197,9 +241,15 @@ void jail_tidy(struct jail *j)
 			folder_remove(path_join(&a, j->work, e->d_name));
 	}
 	closedir(dir);
-	put(j, "work/f.txt", "a\nb\n");
-	put(j, "work/.env", JAIL_HIDDEN "\n");
-	put(j, "work/deep/.env", JAIL_HIDDEN "\n");
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		const char *path = arena_printf(&a, "%s/%s", j->dir, files[i][0]);
+		if (is_as_put(j, path, files[i][1]))
+			continue;
+		struct stat st;
+		if (lstat(path, &st) == 0)
+			folder_remove(path);
+		put(j, files[i][0], files[i][1]);
+	}
 }
 
 static struct buf *snapshot;
@@ -249,11 +299,48 @@ unsigned jail_visits(struct jail *j)
 
 bool jail_victim_lives(const struct jail *j)
 {
+	AUTO_FREE char *now = victim_state(j);
+	struct shmid_ds memory;
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf state = { 0 };
 
 	if (waitpid(j->victim, NULL, WNOHANG) != 0 ||
 	    file_read(arena_printf(&a, "/proc/%d/stat", (int)j->victim), 4096, &state, NULL) < 0)
 		return false;
-	return !str_has(buf_str(&state), STR(") T")); /* not stopped either */
+	return !str_has(buf_str(&state), STR(") T")) && !strcmp(now, j->victim_was) &&
+	       shmctl(j->memory, IPC_STAT, &memory) == 0; /* not stopped either */
+}
+
+void jail_add_rule(struct jail *j, enum rule_list list, const char *text)
+{
+	CHECK_INT(permission_add_rule(&j->permission, list, str_from(text), &(struct rule_origin){ .layer = "session" },
+				      NULL, NULL, NULL),
+		  0);
+}
+
+void jail_profile_in(struct jail *j, enum sandbox_hold hold, const struct sandbox_policy *policy, const char *cwd,
+		     const char *command, struct profile *ret)
+{
+	struct paths *programs = arena_calloc(&j->arena, sizeof *programs);
+	struct err err = { 0 };
+	struct find_tree *trees = NULL;
+	struct profile_facts facts = { .hold = hold,
+				       .trees = &trees,
+				       .env = &j->env,
+				       .policy = policy,
+				       .cwd = cwd,
+				       .command = command,
+				       .temp_dir = arena_printf(&j->arena, "%s/tmp", j->dir),
+				       .programs = programs,
+				       .home = j->home };
+
+	profile_programs(programs, &j->arena, "/usr/bin:/bin", j->home, NULL);
+	if (profile_make(ret, &j->arena, &facts, &err) < 0)
+		fail_msg("%s", err.text);
+	find_forget(&trees, 0);
+}
+
+void jail_profile(struct jail *j, enum sandbox_hold hold, const struct sandbox_policy *policy, struct profile *ret)
+{
+	jail_profile_in(j, hold, policy, j->work, "ls", ret);
 }

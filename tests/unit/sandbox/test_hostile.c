@@ -177,7 +177,7 @@ static void check_line(struct worker *w, const struct line *l, const char *befor
 		wrong = "a process ended";
 	else if (!w->bare && str_has(output, STR(JAIL_HIDDEN)))
 		wrong = "a hidden file was seen";
-	else if (w->belief == BELIEF_READS && str_has(output, STR(JAIL_SECRET)))
+	else if (str_has(output, STR(JAIL_SECRET)))
 		wrong = "a secret was seen";
 	else if (w->belief == BELIEF_READS && !w->bare && strcmp(l->effect, "none") != 0 && !says_refusal(output))
 		wrong = "the kernel refused nothing";

@@ -7,6 +7,8 @@ int main(void)
 {
 	test_policy();
 	test_profile();
+	test_find();
+	test_explained();
 	test_hostile();
 	return tests_run();
 }

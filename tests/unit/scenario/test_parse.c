@@ -37,7 +37,7 @@ TEST(a_bad_scenario_is_refused_with_file_and_line)
 		{ "rule\ntext {{trun}}\n", "x:2: unknown name {{trun}}" },
 		{ "rule\ntext {{env:HOME}}\n", "x:2: unknown name {{env:HOME}}" },
 		{ "rule\ntext {{turn\n", "x:2: {{ without }}" },
-		{ "rule\ntext {{last_result|x}}\n", "x:2: expected a number of bytes behind | in {{last_result|x}}" },
+		{ "rule\ntext {{last_result|x}}\n", "x:2: expected a number of bytes after | in {{last_result|x}}" },
 		{ "rule\ncall Read [1]\n", "x:2: the input of a call must be a JSON object" },
 		{ "rule\ncall Read {\"a\": {{prompt}}}\n",
 		  "x:2: {{prompt}} is text and must stand inside a JSON string" },

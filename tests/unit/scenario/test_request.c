@@ -35,7 +35,7 @@ TEST(each_broken_rule_about_messages_is_said)
 		  "messages.2: role: user and assistant must alternate" },
 		{ USER "," ASSISTANT(TEXT("a")), "", "messages.1: role: the last message must be the user's" },
 		{ "{\"role\":\"robot\",\"content\":\"a\"}", "",
-		  "messages.0: role: must be user or assistant, or system behind a user message" },
+		  "messages.0: role: must be user or assistant, or system after a user message" },
 		{ "{\"role\":\"user\"}", "", "messages.0: content: required, a string or a list of blocks" },
 		{ "{\"role\":\"user\",\"content\":\"\"}", "",
 		  "messages.0: content: must hold something else than white space" },

@@ -24,3 +24,4 @@ void stage_close(struct stage *st); /* also what the test did not close */
 int test_host(void);
 int test_several(void);
 int test_turn(void);
+int test_effects(void);

@@ -99,10 +99,10 @@ static void call_close(struct host *h, const struct cadre_event *e)
 	CALL(cadre_close)(TAKE(h->stage.session));
 }
 
-/* Of a function that an idle session takes. A member changes its state in turns and between them. */
+/* Of a function that an idle session takes. A member changes its state in turns and between them, and so do files come. */
 static void check_idle_only(const struct cadre_event *e, int status)
 {
-	if (cadre_event_kind(e) == CADRE_MEMBER_STATE)
+	if (cadre_event_kind(e) == CADRE_MEMBER_STATE || cadre_event_kind(e) == CADRE_FILES_FOUND)
 		CHECK(status == CADRE_OK || status == CADRE_BUSY);
 	else
 		CHECK_INT(status, cadre_event_kind(e) == CADRE_TURN_ENDED ? CADRE_OK : CADRE_BUSY);
@@ -294,6 +294,8 @@ static void call_set(struct host *h, const struct cadre_event *e)
 	CHECK_INT(CALL(cadre_session_set)(s, "effort", "low", NULL, 0), CADRE_OK);
 	CHECK_INT(CALL(cadre_session_set)(s, "permission-mode", "plan", NULL, 0), CADRE_OK);
 	CHECK_INT(CALL(cadre_session_set)(s, "add-dir", "/no/such/directory", NULL, 0), CADRE_USAGE);
+	CHECK_INT(CALL(cadre_session_set)(s, "start-source", "boredom", NULL, 0), CADRE_USAGE);
+	CHECK_INT(CALL(cadre_session_set)(s, "end-reason", "logout", NULL, 0), CADRE_OK);
 	CHECK_INT(CALL(cadre_session_set)(s, "add-dir", "/usr", NULL, 0), CADRE_OK);
 	CHECK_INT(CALL(cadre_set)(h->stage.c, "model", "sonnet", NULL, 0), CADRE_OK);
 	CHECK(strstr(CALL(cadre_session_file)(s), CALL(cadre_session_id)(s)));
@@ -336,7 +338,7 @@ static void call_accessors(struct host *h, const struct cadre_event *e)
 	(void)CALL(cadre_event_frame)(e, NULL);
 	for (int i = 0; i <= CADRE_DETAIL_TEAM; i++)
 		CHECK(CALL(cadre_event_detail)(e, (enum cadre_detail)i));
-	for (int i = 0; i <= CADRE_FIGURE_LINES; i++)
+	for (int i = 0; i <= CADRE_FIGURE_LEFT_MS; i++)
 		CHECK(CALL(cadre_event_figure)(e, (enum cadre_figure)i) >= 0);
 	CHECK(CALL(cadre_event_agent)(e) && CALL(cadre_event_name)(e) && CALL(cadre_event_why)(e) &&
 	      CALL(cadre_event_subtype)(e));
@@ -357,7 +359,7 @@ static const struct call calls_of_idle[] = {
 
 static bool may_be_idle(enum cadre_event_kind kind)
 {
-	return kind == CADRE_TURN_ENDED || kind == CADRE_MEMBER_STATE;
+	return kind == CADRE_TURN_ENDED || kind == CADRE_MEMBER_STATE || kind == CADRE_FILES_FOUND;
 }
 
 /* The turn goes on as if none of these had been called. */
@@ -432,6 +434,8 @@ static void play(struct host *h, const char *settings)
 	setenv("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", h->kind == CADRE_MEMBER_STATE ? "1" : "0", 1);
 	h->stage.mcp_config = asks ? servers.p : NULL;
 	stage_open(&h->stage, script.p, settings, on_event, h);
+	if (h->kind == CADRE_FILES_FOUND)
+		CHECK(request(h->stage.session, "{\"subtype\":\"list_mentions\"}", NULL, 0));
 	for (size_t i = 0; i < COUNT_OF(prompts) && h->stage.session; i++) {
 		CHECK_INT(stage_prompt(&h->stage, prompts[i]), CADRE_OK);
 		do {
@@ -666,87 +670,9 @@ TEST(a_host_prompts_or_closes_when_a_session_gives_up_on_its_agents)
 	}
 }
 
-static void keep_answer(const struct cadre_event *e, void *data)
-{
-	if (cadre_event_kind(e) == CADRE_TURN_ENDED)
-		buf_addstr(data, cadre_event_text(e, NULL));
-}
-
-TEST(managed_settings_bring_instructions_of_their_own)
-{
-	struct stage st = { 0 };
-	AUTO_BUF struct buf answer = { 0 };
-
-	stage_open_managed(&st, "rule\n  last contains \"Speak of ships.\"\n  text aye\nrule\n  text what\n",
-			   "{\"claudeMd\": \"Speak of ships.\"}", keep_answer, &answer);
-	CHECK_INT(stage_prompt(&st, "hi"), CADRE_OK);
-	cadre_run(st.c);
-
-	CHECK_CSTR(answer.p, "aye");
-	stage_close(&st);
-}
-
-static void keep_type(const struct cadre_event *e, void *data)
-{
-	if (cadre_event_kind(e) == CADRE_AGENT_STARTED)
-		buf_addf(data, "%s ", cadre_event_detail(e, CADRE_DETAIL_TYPE));
-}
-
-TEST(an_agent_without_a_type_is_a_fork_if_the_settings_say_so)
-{
-	static const char *const settings[] = { "{}", "{\"subagents\": {\"fork\": true}}" };
-	AUTO_BUF struct buf types = { 0 };
-
-	for (size_t i = 0; i < COUNT_OF(settings); i++) {
-		struct stage st = { 0 };
-		stage_open(&st, FIRST "Agent {\"description\": \"Look\", \"prompt\": \"Look\"}\nrule\n  text ok\n",
-			   settings[i], keep_type, &types);
-		CHECK_INT(stage_prompt(&st, "work"), CADRE_OK);
-		cadre_run(st.c);
-		stage_close(&st);
-	}
-	CHECK_CSTR(types.p, "general-purpose fork ");
-}
-
-struct asked {
-	struct stage stage;
-	unsigned count;
-};
-
-static void refuse_question(const struct cadre_event *e, void *data)
-{
-	struct asked *a = data;
-
-	if (cadre_event_kind(e) != CADRE_PERMISSION_ASKED)
-		return;
-	a->count++;
-	CHECK_INT(cadre_answer(a->stage.session, cadre_event_id(e), 0, CADRE_ONCE, NULL, NULL, 0), CADRE_OK);
-}
-
-TEST(a_rule_about_forks_is_about_an_agent_without_a_type_where_that_is_a_fork)
-{
-	static const char *const settings[] = {
-		"{\"permissions\": {\"ask\": [\"Agent(fork)\"]}}",
-		"{\"permissions\": {\"ask\": [\"Agent(fork)\"]}, \"subagents\": {\"fork\": true}}",
-	};
-
-	for (unsigned i = 0; i < COUNT_OF(settings); i++) {
-		struct asked a = { 0 };
-		stage_open(&a.stage, FIRST "Agent {\"description\": \"Look\", \"prompt\": \"Look\"}\nrule\n  text ok\n",
-			   settings[i], refuse_question, &a);
-		CHECK_INT(stage_prompt(&a.stage, "work"), CADRE_OK);
-		cadre_run(a.stage.c);
-		CHECK_INT(a.count, i);
-		stage_close(&a.stage);
-	}
-}
-
 int test_host(void)
 {
-	return RUN_TESTS(T(a_rule_about_forks_is_about_an_agent_without_a_type_where_that_is_a_fork),
-			 T(an_agent_without_a_type_is_a_fork_if_the_settings_say_so),
-			 T(managed_settings_bring_instructions_of_their_own),
-			 T(a_prompt_at_the_end_of_a_turn_takes_the_waiting_notification_along),
+	return RUN_TESTS(T(a_prompt_at_the_end_of_a_turn_takes_the_waiting_notification_along),
 			 T(a_host_prompts_or_closes_when_a_session_gives_up_on_its_agents),
 			 T(null_arguments_are_refused_or_ignored), T(null_ids_and_options_are_refused),
 			 T(every_function_may_be_called_from_every_event),

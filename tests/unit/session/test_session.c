@@ -7,5 +7,6 @@ int main(void)
 	test_turn();
 	test_host();
 	test_several();
+	test_effects();
 	return tests_run();
 }

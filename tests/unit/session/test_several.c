@@ -117,7 +117,7 @@ static void put_level(struct host *h, int which, const char *level)
 				       level)));
 }
 
-static void skip_unless_held(void)
+static bool is_held(void)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	char dir[FOLDER_MAX];
@@ -132,7 +132,12 @@ static void skip_unless_held(void)
 	sandbox_free(s);
 	loop_free(loop);
 	folder_remove(dir);
-	if (!full)
+	return full;
+}
+
+static void skip_unless_held(void)
+{
+	if (!is_held())
 		skip();
 }
 

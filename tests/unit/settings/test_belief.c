@@ -2,6 +2,8 @@
  * test_belief.c - what a project's files may say before the user trusts the folder: for every key, nothing that widens. */
 #include <unistd.h>
 #include "config/settings/settings_key.h"
+#include "config/settings/trust.h"
+#include "lib/git/git_head.h"
 #include "stage.h"
 #include "tests.h"
 
@@ -151,13 +153,28 @@ TEST(a_mode_of_an_untrusted_project_counts_if_it_is_narrower)
 	stage_release(&s);
 }
 
+/* After a question that nobody answers the model takes what is most likely. */
+TEST(an_untrusted_project_does_not_end_the_questions_of_the_user)
+{
+	const struct setting_key *key = setting_find(STR("askUserQuestionTimeout"));
+	struct stage s;
+
+	stage_init(&s);
+	put_key(&s, project_file, key->path, "0.001");
+	CHECK_CSTR(value_with(&s, key, false), "-");
+	CHECK_CSTR(value_with(&s, key, true), "0.001");
+	put_key(&s, user_file, key->path, "60");
+	CHECK_CSTR(value_with(&s, key, false), "60");
+	stage_release(&s);
+}
+
 TEST(a_local_file_is_the_users_own_unless_the_project_brought_it)
 {
 	const struct setting_key *key = setting_find(STR("disableAllHooks"));
 	struct stage s;
 
 	stage_init(&s);
-	/* Without a repository, in one that has no index yet, in one that knows nothing of this folder: an archive can bring it. */
+	/* An archive can bring it without a repository, in one that has no index yet, and in one with an index that knows other files. */
 	put_key(&s, local_file, key->path, "true");
 	CHECK_CSTR(value_with(&s, key, false), "-");
 	CHECK_CSTR(value_with(&s, key, true), "true");
@@ -171,6 +188,13 @@ TEST(a_local_file_is_the_users_own_unless_the_project_brought_it)
 	CHECK_CSTR(value_with(&s, key, false), "-");
 	stage_put(&s, "top/project/src/main.c", "x");
 	stage_git(&s, "top", "git add project/src");
+	CHECK_CSTR(value_with(&s, key, false), "-");
+	CHECK_CSTR(value_with(&s, key, true), "true");
+	/* cadre makes it, for an answer. */
+	stage_remove(&s, local_file);
+	stage_put(&s, "config/x", "");
+	trust_note_local(s.spec.config_dir, stage_path(&s, local_file));
+	put_key(&s, local_file, key->path, "true");
 	CHECK_CSTR(value_with(&s, key, false), "true");
 	stage_git(&s, "top", "git add -f project/.claude/settings.local.json");
 	CHECK_CSTR(value_with(&s, key, false), "-");
@@ -181,6 +205,52 @@ TEST(a_local_file_is_the_users_own_unless_the_project_brought_it)
 	CHECK_INT(rename(stage_path(&s, "top/project/.claude"), stage_path(&s, "top/other")), 0);
 	CHECK_INT(symlink("../other", stage_path(&s, "top/project/.claude")), 0);
 	CHECK_CSTR(value_with(&s, key, false), "-");
+	stage_release(&s);
+}
+
+/* A clone or an archive that takes the place of a project where the user has answered questions. */
+TEST(a_note_about_a_local_file_is_not_for_another_project_of_that_name)
+{
+	const struct setting_key *key = setting_find(STR("disableAllHooks"));
+	struct stage s;
+
+	stage_init(&s);
+	const char *file = stage_path(&s, local_file);
+	stage_put(&s, "config/x", "");
+	trust_note_local(s.spec.config_dir, file);
+	put_key(&s, local_file, key->path, "true");
+	CHECK_CSTR(value_with(&s, key, false), "true");
+	stage_git(&s, "top", "git init -q . && git add -f project/.claude/settings.local.json");
+	CHECK_CSTR(value_with(&s, key, false), "-"); /* what git tracks is the project's, whatever was noted */
+	stage_git(&s, "top", "rm -rf .git");
+	CHECK_CSTR(value_with(&s, key, false), "true");
+
+	stage_git(&s, "top", "mv project old && cp -r old project");
+	CHECK_CSTR(value_with(&s, key, false), "-");
+	stage_git(&s, "top", "rm -r project && mv old project");
+	CHECK_CSTR(value_with(&s, key, false), "true");
+	stage_release(&s);
+}
+
+TEST(a_repository_of_another_user_around_a_directory_is_not_its_own)
+{
+	struct arena a = { 0 };
+	struct stage s;
+
+	if (geteuid() != 0)
+		skip();
+	stage_init(&s);
+	stage_git(
+		&s, ".",
+		"mkdir -p shared/.git shared/mine/sub shared/theirs && chown -R 65534 shared && chown -R 0 shared/mine");
+	const char *shared = stage_path(&s, "shared");
+	CHECK(!git_root(&a, stage_path(&s, "shared/mine/sub")));
+	CHECK_CSTR(trust_folder(&a, stage_path(&s, "shared/mine")), stage_path(&s, "shared/mine"));
+	CHECK_CSTR(git_root(&a, stage_path(&s, "shared/theirs")), shared); /* a checkout in a container */
+	CHECK_CSTR(git_root_of_anyone(&a, stage_path(&s, "shared/mine")), shared);
+	CHECK_INT(chown(shared, 0, 0), 0);
+	CHECK_CSTR(git_root(&a, stage_path(&s, "shared/theirs")), shared);
+	arena_release(&a);
 	stage_release(&s);
 }
 
@@ -225,6 +295,9 @@ int test_belief(void)
 	return RUN_TESTS(T(an_untrusted_project_changes_no_key_that_is_not_open_to_anyone),
 			 T(a_number_of_an_untrusted_project_counts_if_it_is_smaller_and_0_is_no_limit),
 			 T(a_mode_of_an_untrusted_project_counts_if_it_is_narrower),
+			 T(an_untrusted_project_does_not_end_the_questions_of_the_user),
 			 T(a_local_file_is_the_users_own_unless_the_project_brought_it),
+			 T(a_note_about_a_local_file_is_not_for_another_project_of_that_name),
+			 T(a_repository_of_another_user_around_a_directory_is_not_its_own),
 			 T(what_is_held_is_said_even_behind_a_crowd_of_unknown_keys));
 }

@@ -27,10 +27,10 @@ TEST(a_file_is_known_once_git_has_it_whatever_the_version_of_the_index)
 		stage_git(&s, "repo",
 			  arena_printf(&s.arena, "git update-index --index-version %s; git add -N a", versions[i]));
 
-		CHECK(!git_tracks(stage_path(&s, "repo"), WANTED, 0, &(bool){ false }));
-		CHECK(git_tracks(stage_path(&s, "repo"), "src/deep/er/file.c", 0, &(bool){ false }));
+		CHECK(!git_tracks(stage_path(&s, "repo"), WANTED));
+		CHECK(git_tracks(stage_path(&s, "repo"), "src/deep/er/file.c"));
 		stage_git(&s, "repo", "git add -f " WANTED);
-		CHECK(git_tracks(stage_path(&s, "repo"), WANTED, 0, &(bool){ false }));
+		CHECK(git_tracks(stage_path(&s, "repo"), WANTED));
 		stage_release(&s);
 	}
 }
@@ -41,11 +41,11 @@ TEST(long_hashes_and_linked_worktrees_are_read_too)
 	open_repository(&s, "--object-format=sha256");
 
 	stage_git(&s, "repo", "git -c user.name=n -c user.email=e commit -qm first; git worktree add -q ../tree");
-	CHECK(!git_tracks(stage_path(&s, "repo"), WANTED, 0, &(bool){ false }));
-	CHECK(!git_tracks(stage_path(&s, "tree"), WANTED, 0, &(bool){ false }));
+	CHECK(!git_tracks(stage_path(&s, "repo"), WANTED));
+	CHECK(!git_tracks(stage_path(&s, "tree"), WANTED));
 	stage_git(&s, "repo", "cd ../tree; mkdir -p .claude; echo {} > " WANTED "; git add -f " WANTED);
-	CHECK(!git_tracks(stage_path(&s, "repo"), WANTED, 0, &(bool){ false }));
-	CHECK(git_tracks(stage_path(&s, "tree"), WANTED, 0, &(bool){ false }));
+	CHECK(!git_tracks(stage_path(&s, "repo"), WANTED));
+	CHECK(git_tracks(stage_path(&s, "tree"), WANTED));
 	stage_release(&s);
 }
 
@@ -54,7 +54,7 @@ TEST(a_repository_without_an_index_has_no_files)
 	struct stage s;
 	stage_init(&s);
 
-	CHECK(!git_tracks(stage_path(&s, "top"), WANTED, 0, &(bool){ false }));
+	CHECK(!git_tracks(stage_path(&s, "top"), WANTED));
 	stage_release(&s);
 }
 
@@ -69,13 +69,13 @@ TEST(what_cannot_be_known_counts_as_known_to_git)
 	size_t entries = bytes.n;
 
 	stage_git(&s, "repo", "git update-index --split-index");
-	CHECK(git_tracks(stage_path(&s, "repo"), WANTED, 0, &(bool){ false }));
+	CHECK(git_tracks(stage_path(&s, "repo"), WANTED));
 	while (entries > 12 && memcmp(bytes.p + entries - 4, "TREE", 4) != 0)
 		entries--;
 	entries = entries > 12 ? entries - 4 : bytes.n - 20;
 	for (size_t n = 0; n < entries; n++) {
 		CHECK_INT(file_replace(index, bytes.p, n, &err), 0);
-		CHECK(git_tracks(stage_path(&s, "repo"), WANTED, 0, &(bool){ false }));
+		CHECK(git_tracks(stage_path(&s, "repo"), WANTED));
 	}
 	stage_release(&s);
 }
@@ -94,7 +94,7 @@ TEST(broken_bytes_are_survived)
 		char was = bytes.p[i];
 		bytes.p[i] = (char)0xff;
 		CHECK_INT(file_replace(index, bytes.p, bytes.n, &err), 0);
-		bool known = git_tracks(stage_path(&s, "repo"), WANTED, 0, &(bool){ false });
+		bool known = git_tracks(stage_path(&s, "repo"), WANTED);
 		CHECK(known || i >= 12); /* a broken head is never believed */
 		bytes.p[i] = was;
 	}

@@ -293,7 +293,8 @@ TEST(every_element_has_its_layer_and_place)
 
 static void add_view(void *data, const struct settings_view *view)
 {
-	static const char *const names[] = { "nofile", "silent", "ignored", "held", "overridden", "joins", "wins" };
+	static const char *const names[] = { "nofile", "refused",    "silent", "ignored",
+					     "held",   "overridden", "joins",  "wins" };
 
 	buf_addf(data, "%s:%s|", settings_layer_name(view->origin.layer), names[view->effect]);
 }
@@ -398,6 +399,10 @@ TEST(what_only_adds_and_does_not_fit_is_left_out_with_line_and_column)
 		  "1:22: cleanupPeriodDays: expected a whole number from 1 to 100000000" },
 		{ "{\"cleanupPeriodDays\":0}", "cleanupPeriodDays", "-",
 		  "1:22: cleanupPeriodDays: expected a whole number from 1 to 100000000" },
+		{ "{\"askUserQuestionTimeout\":1e300}", "askUserQuestionTimeout", "-",
+		  "1:27: askUserQuestionTimeout: expected a number from 0 to 100000000" },
+		{ "{\"skillListingBudgetFraction\":1.5}", "skillListingBudgetFraction", "-",
+		  "1:31: skillListingBudgetFraction: expected a number from 0 to 1" },
 		{ "{\"allowManagedHooksOnly\":1}", "allowManagedHooksOnly", "-",
 		  "1:26: allowManagedHooksOnly: expected true or false" },
 	};

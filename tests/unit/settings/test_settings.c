@@ -118,7 +118,27 @@ TEST(imports_follow_their_file_once_and_four_hops_deep)
 	CHECK_CSTR(texts(&s),
 		   "root|@docs/1.md and (@docs/twice.md), see @missing.md.|one @2.md|two @./3.md @../CLAUDE.md|"
 		   "three @4.md @twice.md|four @5.md|once");
-	CHECK_CSTR(s.notes.p, "");
+	CHECK(strstr(s.notes.p, "top/project/docs/4.md imports ") != NULL);
+	CHECK(str_ends(buf_str(&s.notes),
+		       STR("top/project/docs/5.md: not read, files import one another 4 deep at most\n")));
+	CHECK(strchr(s.notes.p, '\n') == s.notes.p + s.notes.n - 1);
+	stage_release(&s);
+}
+
+TEST(rules_beyond_the_most_and_too_deep_are_named_once)
+{
+	struct stage s;
+	stage_init(&s);
+	for (unsigned i = 0; i < 203; i++)
+		put(&s, arena_printf(&s.arena, "config/rules/%03u.md", i), "rule");
+	put(&s, "top/project/.claude/rules/1/2/3/4/5/6/7/8/deep.md", "deep");
+
+	collect(&s, 0);
+
+	CHECK(strstr(s.out.p, "rules/199.md") && !strstr(s.out.p, "rules/200.md") && !strstr(s.out.p, "deep.md"));
+	CHECK(strstr(s.notes.p, "rules/200.md and what follows is left out: there are more than 200 rules\n") != NULL);
+	CHECK(strstr(s.notes.p, "6/7/8: not read, directories of rules are 8 deep at most\n") != NULL);
+	CHECK(!strstr(s.notes.p, "rules/201.md"));
 	stage_release(&s);
 }
 
@@ -372,6 +392,7 @@ int main(void)
 {
 	RUN_TESTS(T(the_nearest_instructions_come_last), T(nothing_found_is_nothing_said),
 		  T(imports_follow_their_file_once_and_four_hops_deep),
+		  T(rules_beyond_the_most_and_too_deep_are_named_once),
 		  T(an_import_that_leads_out_of_its_directory_is_refused_and_said),
 		  T(a_file_above_the_project_may_import_from_beside_itself), T(an_import_inside_a_comment_is_none),
 		  T(a_file_of_comments_only_is_nothing), T(rules_for_certain_files_are_not_loaded),

@@ -177,6 +177,25 @@ TEST(only_directories_can_be_trusted)
 	stage_release(&s);
 }
 
+/* In JSON both names would be the same text. */
+TEST(a_directory_whose_name_is_no_text_gives_no_other_one_its_trust)
+{
+	AUTO_TRUST struct trust trust = { 0 };
+	struct err err = { 0 };
+	struct stage s;
+	bool changed;
+	stage_init(&s);
+	stage_put(&s, "d\xff/f", "");
+	stage_put(&s, "d\xef\xbf\xbd/f", "");
+
+	CHECK_INT(record(&s, "d\xff", true, &changed, &err), -ERR_USAGE);
+
+	CHECK(str_ends(str_from(err.text), STR("cannot keep a name that is not valid UTF-8")));
+	CHECK_INT(trust_read(&trust, stage_path(&s, "home/.claude.json"), &err), 0);
+	CHECK(!trust_has(&trust, stage_path(&s, "d\xef\xbf\xbd")));
+	stage_release(&s);
+}
+
 TEST(only_true_is_trust)
 {
 	AUTO_TRUST struct trust trust = { 0 };
@@ -255,6 +274,6 @@ int test_trust(void)
 			 T(trust_is_for_the_very_folder_and_covers_what_is_below), T(consent_can_be_taken_back),
 			 T(a_new_state_file_is_for_its_owner_only_and_an_old_one_keeps_its_mode),
 			 T(a_broken_state_file_is_an_error_and_stays_as_it_is), T(only_directories_can_be_trusted),
-			 T(only_true_is_trust), T(several_writers_lose_nothing),
-			 T(work_in_a_repository_asks_about_its_root));
+			 T(a_directory_whose_name_is_no_text_gives_no_other_one_its_trust), T(only_true_is_trust),
+			 T(several_writers_lose_nothing), T(work_in_a_repository_asks_about_its_root));
 }

@@ -15,6 +15,7 @@ struct scene {
 	unsigned calls, done;
 	struct buf text, failure;
 	bool no_commands, no_shell;
+	const char *project_dir;
 	struct skill_render *render;
 };
 
@@ -97,6 +98,7 @@ static void start(struct scene *s, const char *body, const char *arguments)
 								    .arguments = str_from(arguments),
 								    .env = &s->env,
 								    .gate = &s->gate,
+								    .project_dir = s->project_dir,
 								    .shell = s->no_shell ? NULL : &shell,
 								    .reader = &reader,
 								    .no_commands = s->no_commands },
@@ -164,6 +166,40 @@ TEST(a_command_that_is_not_allowed_ends_it_with_the_reason)
 
 	CHECK_STR(buf_str(&s.failure), "Skill x: the command `deny this` is not allowed: a rule says no");
 	CHECK_INT(s.calls, 0);
+}
+
+/* A repository or an archive brings the name. */
+TEST(the_name_of_a_directory_is_never_code_in_a_command)
+{
+	static const struct {
+		const char *dir;
+		bool harmless;
+	} rows[] = {
+		{ "/a b/c-1.x+y@z~=%,:ü!*?[]{}", true },
+		{ "/a$(touch p)", false },
+		{ "/a`touch p`", false },
+		{ "/a;touch p", false },
+		{ "/a&touch p", false },
+		{ "/a|touch p", false },
+		{ "/a\ntouch p", false },
+		{ "/a\"; touch p; \"", false },
+		{ "/a'; touch p; '", false },
+		{ "/a>p", false },
+		{ "/a\\", false },
+		{ "/a #b", false },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		CLEANUP(scene_close) struct scene s;
+		scene_open(&s);
+		s.project_dir = rows[i].dir;
+
+		run(&s, "${CLAUDE_PROJECT_DIR}: !`ls ${CLAUDE_PROJECT_DIR}/x`", "");
+
+		CHECK_INT(s.calls, rows[i].harmless);
+		CHECK_INT(str_has(buf_str(&s.failure), STR("a shell would read as code: CLAUDE_PROJECT_DIR")),
+			  !rows[i].harmless);
+	}
 }
 
 TEST(where_commands_are_off_a_note_stands_in_their_place)
@@ -252,6 +288,7 @@ int test_render(void)
 			 T(arguments_that_no_placeholder_takes_are_added_at_the_end),
 			 T(a_command_that_fails_ends_it_with_the_reason),
 			 T(a_command_that_is_not_allowed_ends_it_with_the_reason),
+			 T(the_name_of_a_directory_is_never_code_in_a_command),
 			 T(where_commands_are_off_a_note_stands_in_their_place),
 			 T(an_agent_without_a_shell_cannot_use_a_skill_with_commands),
 			 T(a_skill_that_is_cancelled_ends_soon_and_once),

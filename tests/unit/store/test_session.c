@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_session.c - runs the groups of the session room. Started by itself with --try-lock DIR ID it only tries to take a
- * lock: exit 0 with it, 3 if it is held. With --write-state DIR NAME ROWS it writes tasks. */
+ * lock: exit 0 with it, 3 if it is held. */
 #include "unit.h"
 #include "core/store/lock.h"
 #include "test_session.h"
@@ -19,8 +19,6 @@ int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "--try-lock"))
 		return try_lock(argv[2], argv[3]);
-	if (argc == 5 && !strcmp(argv[1], "--write-state"))
-		return state_writer(argv[2], argv[3], atoi(argv[4]));
 	test_checkpoint();
 	test_store();
 	test_lock();
@@ -28,7 +26,5 @@ int main(int argc, char **argv)
 	test_line_file();
 	test_load();
 	test_fork();
-	test_state();
-	test_state_file();
 	return tests_run();
 }

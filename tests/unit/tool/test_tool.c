@@ -155,6 +155,7 @@ static const struct {
 	{ "an unknown tool", NULL, "{}", "No such tool available: Called" },
 	{ "input that is not JSON", &quick, "{\"path\":", "not JSON" },
 	{ "no input", &quick, "", "not JSON" },
+	{ "input that a wire could not read", &quick, "{\"INVALID_JSON\":\"{a\"}", "not a JSON object: \"{a\"" },
 	{ "a missing parameter", &quick, "{}", "path: required parameter is missing" },
 	{ "a wrong type", &quick, "{\"path\":7}", "path: expected a string" },
 	{ "no object", &quick, "[]", "InputValidationError" },

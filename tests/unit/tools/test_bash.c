@@ -431,6 +431,32 @@ TEST(timeouts_come_from_the_call_and_the_settings_and_have_a_ceiling)
 	}
 }
 
+TEST(a_background_command_of_a_subagent_may_live_as_long_as_the_environment_says)
+{
+	static const char *const settings[] = { "X=1", "CLAUDE_SUBAGENT_BG_SHELL_MAX_MS=5000" };
+	static const char *const wanted[] = { "it ran for 30m 0s", "it ran for 5s" };
+
+	for (unsigned i = 0; i < COUNT_OF(settings); i++) {
+		SHELLBOX(sb, LOOP_VIRTUAL_CLOCK);
+		sb.envp[sb.env_count] = settings[i];
+		sb.box.env.main_thread = false;
+		run_until_done(&sb, "sleep 100000", ",'run_in_background':true");
+		loop_run(sb.box.env.loop);
+		CHECK(str_has(buf_str(&sb.notices), str_from(wanted[i])));
+	}
+}
+
+TEST(output_beyond_the_length_that_the_environment_names_is_cut)
+{
+	SHELLBOX(sb, 0);
+	sb.envp[sb.env_count++] = "BASH_MAX_OUTPUT_LENGTH=100";
+
+	run(&sb, "printf 'x%.0s' $(seq 100)");
+	CHECK_INT(toolbox_text(&sb.box).n, 100);
+	run(&sb, "printf 'x%.0s' $(seq 101)");
+	CHECK(str_has(toolbox_text(&sb.box), STR("Output too large")));
+}
+
 TEST(where_background_is_disabled_a_timeout_stops_and_background_calls_wait)
 {
 	SHELLBOX(sb, LOOP_VIRTUAL_CLOCK);
@@ -651,6 +677,8 @@ int test_bash(void)
 		T(a_directory_that_was_removed_leads_back_to_the_start), T(no_files_are_left_for_the_directory),
 		T(a_command_that_may_not_move_is_stopped_at_its_timeout),
 		T(timeouts_come_from_the_call_and_the_settings_and_have_a_ceiling),
+		T(a_background_command_of_a_subagent_may_live_as_long_as_the_environment_says),
+		T(output_beyond_the_length_that_the_environment_names_is_cut),
 		T(where_background_is_disabled_a_timeout_stops_and_background_calls_wait),
 		T(other_commands_move_to_the_background_and_the_end_is_notified),
 		T(a_background_command_answers_at_once_and_reports_its_failure),

@@ -116,7 +116,7 @@ TEST(the_output_never_passes_its_limit)
 		convert(buf_str(&page), 1000, &out);
 		CHECK(out.n <= 1000);
 		CHECK(utf8_valid(buf_str(&out)));
-		CHECK(str_ends(buf_str(&out), STR("[The page is longer than what was read of it.]")));
+		CHECK(str_ends(buf_str(&out), STR("[The page was cut here; it is longer.]")));
 	}
 }
 

@@ -69,11 +69,11 @@ TEST(the_resources_of_all_servers_or_of_one_are_listed)
 	toolbox_run(&s.box, "ListMcpResourcesTool", "{'server':'other'}");
 	CHECK(s.box.call->is_error);
 	CHECK_STR(toolbox_text(&s.box),
-		  "<tool_use_error>There is no MCP server \"other\" here. Servers: srv.</tool_use_error>");
+		  "<tool_use_error>No such MCP server: \"other\". Servers: srv.</tool_use_error>");
 	s.box.env.servers = NULL;
 	toolbox_run(&s.box, "ListMcpResourcesTool", "{}");
 	CHECK(!s.box.call->is_error);
-	CHECK_STR(toolbox_text(&s.box), "There are no resources. Servers without resources may still have tools.");
+	CHECK_STR(toolbox_text(&s.box), "No resources found. Servers without resources may still have tools.");
 	stage_release(&s);
 }
 

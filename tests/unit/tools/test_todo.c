@@ -159,18 +159,18 @@ TEST(a_book_keeps_the_locks_of_a_change_for_a_moment)
 	CLEANUP(booked_close) struct booked b;
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_TODO_LIST struct todo_list other = { .lock = -1 };
-	const char *task[3];
+	struct todo_info task;
 	booked_open(&b, &box);
 	for (int i = 0; i < 3; i++)
 		add(&box, "s");
 
 	for (int i = 0; i < 3; i++) { /* the lock of one item becomes that of the next */
-		CHECK_INT(todo_claim_next(&b.env, i == 0 ? "ann" : i == 1 ? "bob" : "cem", false, &a, task), 1);
-		CHECK_INT(atoi(task[0]), i + 1);
+		CHECK_INT(todo_claim_next(&b.env, i == 0 ? "ann" : i == 1 ? "bob" : "cem", false, &a, &task), 1);
+		CHECK_INT(atoi(task.id), i + 1);
 		CHECK(file_exists(toolbox_path(&box, arena_printf(&a, "list/%d.json.lock", i + 1))));
 		CHECK(!file_exists(toolbox_path(&box, arena_printf(&a, "list/%d.json.lock", i))));
 	}
-	CHECK_INT(todo_claim_next(&b.env, "ann", false, &a, task), 0); /* it owns one */
+	CHECK_INT(todo_claim_next(&b.env, "ann", false, &a, &task), 0); /* it owns one */
 	CHECK(file_exists(toolbox_path(&box, "list/.lock.lock")));
 	CHECK_INT(todo_list_open(&other, toolbox_path(&box, "list"), true, &(struct err){ 0 }), -ERR_BUSY);
 	todo_list_close(&other);

@@ -95,7 +95,7 @@ TEST(names_load_exactly_these_tools_in_any_case_and_once)
 
 	CHECK_STR(toolbox_text(&s.box), LIST
 		  "- mcp__git__blame: Who changed a line, and in which log entry\n- mcp__git__log: History of a file.\n"
-		  "Not found: Read. What is in your list already need not be loaded.\n");
+		  "Not found: Read. Tools in your list need not be loaded.\n");
 	CHECK_STR(toolbox_object(&s.box), "{\"matches\":[\"mcp__git__blame\",\"mcp__git__log\"],"
 					  "\"query\":\"select: mcp__git__blame,MCP__git__log,, mcp__git__blame, Read\","
 					  "\"total_deferred_tools\":5}");
@@ -128,7 +128,7 @@ TEST(a_query_without_a_match_loads_nothing_and_is_not_an_error)
 	toolbox_run(&s.box, "ToolSearch", "{'query':'teapot'}");
 
 	CHECK(!s.box.call->is_error);
-	CHECK_STR(toolbox_text(&s.box), "No tool fits. Try other words, or exact names with select:\n");
+	CHECK_STR(toolbox_text(&s.box), "No tool matches. Try other words, or exact names with select:\n");
 	CHECK_INT(s.deferral.wanted_count, 0);
 	s.box.env.deferral = NULL;
 	toolbox_run(&s.box, "ToolSearch", "{'query':'log'}");

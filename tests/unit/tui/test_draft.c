@@ -92,8 +92,32 @@ TEST(a_long_paste_is_one_character_that_is_sent_whole)
 	draft_move(&d, MOVE_LEFT);
 	draft_delete(&d, MOVE_LEFT);
 	CHECK_STR(buf_str(&d.text), "see short end");
-	CHECK(draft_paste(&d, STR("\xf3\xb0\x80\x80"))); /* a character that looks like a mark is none */
+	CHECK(draft_paste(&d, STR("\xf4\x88\x80\x80"))); /* a character that looks like a mark is none */
 	CHECK(!draft_mark_at(&d, d.cursor - 3));
+	draft_release(&d);
+}
+
+TEST(private_characters_are_sent_as_they_are_pasted)
+{
+	/* icons of fonts, from the private planes; in a long paste also what our marks look like */
+	static const char icons[] = "\xf3\xb0\x80\x80 \xf3\xb1\xab\xb0 \xf4\x80\x80\x80";
+	AUTO_BUF struct buf lines = { 0 }, sent = { 0 };
+	struct draft d = { 0 };
+
+	CHECK(draft_paste(&d, str_from(icons)));
+	draft_type(&d, STR("\xf3\xb0\x80\x80"));
+	draft_expand(&d, &sent);
+	CHECK_INT(sent.n, strlen(icons) + 4);
+	CHECK_INT(memcmp(sent.p, icons, strlen(icons)), 0);
+	CHECK_INT(memcmp(sent.p + strlen(icons), icons, 4), 0);
+	draft_clear(&d);
+	buf_clear(&sent);
+	for (int i = 0; i < 5; i++)
+		buf_addf(&lines, "%s \xf4\x88\x80\x80\n", icons);
+	CHECK(draft_paste(&d, buf_str(&lines)));
+	CHECK_CSTR(draft_mark_at(&d, 0), "paste 1: 5 lines, 100 bytes");
+	draft_expand(&d, &sent);
+	CHECK_STR(buf_str(&sent), lines.p);
 	draft_release(&d);
 }
 
@@ -202,6 +226,7 @@ int test_draft(void)
 	return RUN_TESTS(
 		T(moves_and_kills_are_those_of_readline), T(the_cursor_stands_between_clusters),
 		T(every_change_can_be_undone_in_its_order), T(a_long_paste_is_one_character_that_is_sent_whole),
-		T(the_history_keeps_the_line_that_was_left_for_it), T(rows_break_at_blanks_and_never_inside_a_cluster),
-		T(a_file_is_a_mark_with_a_block), T(heads_of_files_are_read_and_paths_as_terminals_write_them));
+		T(private_characters_are_sent_as_they_are_pasted), T(the_history_keeps_the_line_that_was_left_for_it),
+		T(rows_break_at_blanks_and_never_inside_a_cluster), T(a_file_is_a_mark_with_a_block),
+		T(heads_of_files_are_read_and_paths_as_terminals_write_them));
 }

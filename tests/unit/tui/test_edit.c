@@ -20,7 +20,7 @@ static void press(struct draft *d, struct keymap *m, const struct key *key, stru
 	else if (found == KEYMAP_ACTION && action == ACTION_BACKGROUND)
 		draft_move(d, MOVE_LEFT);
 	else if (found == KEYMAP_ACTION && (action == ACTION_PREVIOUS || action == ACTION_NEXT))
-		(void)(draft_move_row(d, action == ACTION_PREVIOUS) ||
+		(void)(draft_move_row(d, action == ACTION_PREVIOUS, 2, 79) ||
 		       (action == ACTION_PREVIOUS ? draft_older(d) : draft_newer(d)));
 	else if (found == KEYMAP_ACTION && !draft_edit(d, action, true))
 		buf_addstr(out, action == ACTION_SUBMIT   ? "N"

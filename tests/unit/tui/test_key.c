@@ -66,6 +66,7 @@ TEST(each_sequence_means_the_same_wherever_it_is_cut)
 		{ "\n", " <shift+enter> " },
 		{ "\033\r", " <alt+enter> " },
 		{ "\033[13;2u", " <shift+enter> " },
+		{ "\033[27;2;13~\033[27;5;99~\033[27;3;98~", " <shift+enter>  <C-c>  <alt+b> " }, /* modifyOtherKeys */
 		{ "\t\033[Z", " <tab>  <shift+tab> " },
 		{ "\177\010", " <backspace>  <backspace> " },
 		{ "\033[3~", " <delete> " },

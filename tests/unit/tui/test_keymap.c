@@ -130,10 +130,10 @@ TEST(the_file_adds_hides_and_cannot_take_the_way_out)
 		    "\"Confirmation\", \"bindings\": {\"y\": \"confirm:yes\", \"n\": null}}]}"),
 		&problems);
 	CHECK_STR(buf_str(&problems), "Chat: ctrl+c cannot be changed: it leaves\n"
-				      "Chat: ctrl+q: there is no action \"chat:fly\"\n"
+				      "Chat: ctrl+q: no such action: \"chat:fly\"\n"
 				      "Chat: \"hyper+q\" is not a key\n"
 				      "Chat: ctrl+w: confirm:no is an action of Confirmation\n"
-				      "there is no context \"Kitchen\"\n");
+				      "no such context: \"Kitchen\"\n");
 	CHECK_INT(keymap_find(&m, PROMPT, control('e'), &action), KEYMAP_ACTION);
 	CHECK_INT(action, ACTION_EDITOR);
 	CHECK_INT(keymap_find(&m, PROMPT, control('g'), &action), KEYMAP_ACTION);

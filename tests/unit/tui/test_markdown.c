@@ -14,6 +14,7 @@ TEST(blocks_become_lines)
 		{ 80, "# Head\n\ntext\n\nmore", "Head\n\ntext\n\nmore\n" },
 		{ 80, "- one\n- two\n  - deep\n- three", "• one\n• two\n  • deep\n• three\n" },
 		{ 80, "3. three\n4. four", "3. three\n4. four\n" },
+		{ 80, "- one\n  - deep\n\ntext\n\n1. two\n\n> said", "• one\n  • deep\n\ntext\n\n1. two\n\n▎ said\n" },
 		{ 12, "- a long item that wraps", "• a long\n  item that\n  wraps\n" },
 		{ 80, "> said\n> twice", "▎ said twice\n" },
 		{ 20, "```c\nint a_very_long_line_that_stays_whole;\n```",
@@ -30,6 +31,8 @@ TEST(blocks_become_lines)
 		  "│     │ eleven twelve                                        │\n" },
 		{ 20, "| key | value |\n|---|---|\n| one | a long cell of it |",
 		  "key: one\nvalue: a long cell\nof it\n" },
+		{ 0, "| key | value |\n|---|---|\n| one | a **b** |\n| two | |",
+		  "key: one, value: a b.\nkey: two, value: .\n" },
 		{ 80, "| l | right | mid |\n|:--|--:|:-:|\n| a | 12 | m |",
 		  "│ l   │ right │ mid │\n├─────┼───────┼─────┤\n│ a   │    12 │  m  │\n" },
 		{ 80, "> | a | b |\n> |---|---|\n> | 1 | 2 |", "▎ │ a   │ b   │\n▎ ├─────┼─────┤\n▎ │ 1   │ 2   │\n" },
@@ -39,7 +42,7 @@ TEST(blocks_become_lines)
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		AUTO_STYLED struct styled out = { 0 };
-		markdown_render(str_from(cases[i].text), cases[i].columns, true, &out);
+		markdown_render(str_from(cases[i].text), cases[i].columns, cases[i].columns > 0, &out);
 		CHECK_STR(buf_str(&out.text), cases[i].lines);
 	}
 }

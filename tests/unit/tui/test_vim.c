@@ -58,6 +58,10 @@ TEST(commands_do_what_vim_does)
 		{ "one two three", 5, "daw", "one |three" },
 		{ "one two three four", 5, "d2aw", "one |four" },
 		{ "one two three four", 9, "2daw", "one tw|o" },
+		{ "f (a b) c", 0, "ci(=\033", "f (|=) c" }, /* outside of all pairs: the next one, and only that */
+		{ "f (a b) c", 0, "2ci(=\033", "|f (a b) c" },
+		{ "one\n  two", 0, "ylVp", "|o\n  two" },
+		{ "one two", 0, "yyvep", "\n|one two\n two" },
 		{ "one two three four", 3, "d2aw", "one| four" },
 		{ "one two three", 0, "c3iw=\033", "|= three" },
 		{ "one two", 4, "d2iw", "one tw|o" },
@@ -143,13 +147,16 @@ static void add_random_command(struct buf *b, unsigned *seed)
 {
 	static const char *const motions[] = { "h", "j",  "k",  "l",  "w",  "e", "b", "0", "^", "$", "gg",
 					       "G", "fb", "Fa", "t ", "Tb", ";", ",", "W", "E", "B" };
-	static const char *const objects[] = { "iw", "aw", "iW", "aW", "i\"", "a\"" };
+	static const char *const objects[] = { "iw", "aw", "iW", "aW", "i\"", "a\"", "i(", "a(", "ib", "a)" };
 	static const char *const commands[] = { "x",      "X",       "D",        "C!\033",   "s!\033", "S?\033",
 						"p",      "P",       "r#",       "~",        "J",      ".",
 						"dd",     "cc=\033", "yy",       ">>",       "<<",     "ia \033",
 						"I-\033", "A+\033",  "onew\033", "Otop\033", "a*\033" };
-	static const char *const visual[] = { "vd",       "vec=\033", "vw~", "vGd",  "Vd",
-					      "VGc=\033", "v2lr#",    "V>",  "veG<", "VJ" };
+	static const char *const visual[] = { "vd",    "vec=\033", "vw~",   "vGd",  "Vd",   "VGc=\033",
+					      "v2lr#", "V>",       "veG<",  "VJ",   "v$d",  "v$c=\033",
+					      "viwd",  "vawd",     "vi\"d", "vi(d", "va(~", "vjd",
+					      "Vjd",   "vjr#",     "vkd",   "v$r*", "vey",  "Vyp",
+					      "vwp",   "Vp",       "v0d",   "vo$d", "vGd",  "vggd" };
 
 	const char *motion = motions[next_random(seed) % COUNT_OF(motions)];
 	unsigned kind = next_random(seed) % 5;

@@ -87,6 +87,12 @@ static const struct {
 	{ "an input that is no object", START BLOCK(CALL) INPUT("[1]") STOP END("tool_use"),
 	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"INVALID_JSON\":\"[1]\"}}\n"
 	  "tool_use complete" },
+	{ "an input behind an empty one", START BLOCK(CALL) INPUT("{}") INPUT("{\\\"a\\\":1}") STOP END("tool_use"),
+	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"a\":1}}\ntool_use complete" },
+	{ "an input in a JSON string", START BLOCK(CALL) INPUT("\\\"{\\\\\\\"a\\\\\\\":\\\\\\\"\\\\u00e9\\\\\\\"}\\\"") STOP END("tool_use"),
+	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"a\":\"\xc3\xa9\"}}\ntool_use complete" },
+	{ "a JSON string that is no object", START BLOCK(CALL) INPUT("\\\"{a}\\\"") STOP END("tool_use"),
+	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"INVALID_JSON\":\"\\\"{a}\\\"\"}}\ntool_use complete" },
 	{ "an empty text is nothing", START BLOCK(EMPTY_TEXT) STOP END("end_turn"), "end_turn complete" },
 	{ "lone surrogates", START BLOCK(EMPTY_TEXT) TEXT("x\\ud800") STOP END("end_turn"),
 	  "text<x\xef\xbf\xbd>{\"type\":\"text\",\"text\":\"x\\ufffd\"}\nend_turn complete" },
@@ -96,7 +102,7 @@ static const struct {
 	  " event 529: 529 overloaded_error: busy" },
 	{ "an error event after a block", START BLOCK(EMPTY_TEXT) TEXT("a") STOP EVENT("error",
 	  ",\"error\":{\"type\":\"api_error\"}") TEXT("b"),
-	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\n event 500: 500 api_error: " },
+	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\n event 500: 500 api_error: the server sent no explanation" },
 	{ "an error object of another API", START BLOCK(EMPTY_TEXT) TEXT("a") "data: {\"error\":{\"message\":\"no\",\"type\":\"None\","
 	  "\"code\":\"400\"}}\n\n", "text<a> event 400: 400 None: no" },
 	{ "signs of life without data", "data:\n\n" START "data: \n\n" END("end_turn"), "end_turn complete" },
@@ -113,6 +119,12 @@ static const struct {
 	{ "an error behind the stop reason", START BLOCK(EMPTY_TEXT) TEXT("a") STOP REASON("end_turn")
 	  EVENT("error", ",\"error\":{\"type\":\"api_error\"}") BLOCK(EMPTY_TEXT),
 	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\nend_turn complete" },
+	{ "an end without a reason", START BLOCK(EMPTY_TEXT) TEXT("a") STOP EVENT("message_delta", ",\"delta\":{\"stop_reason\":null}")
+	  EVENT("message_stop", ""), "text<a>{\"type\":\"text\",\"text\":\"a\"}\nend_turn complete" },
+	{ "the same behind a call", START BLOCK(CALL) INPUT("{}") STOP EVENT("message_stop", ""),
+	  "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{}}\ntool_use complete" },
+	{ "the same inside a block", START BLOCK(EMPTY_TEXT) TEXT("a") EVENT("message_stop", ""), "text<a> open" },
+	{ "an error in a line of its own", START BLOCK(EMPTY_TEXT) TEXT("a") "{\"error\":{\"message\":\"died\",\"code\":503}}\n", "text<a> event 503: 503 died" },
 	{ "cut before the stop reason", START BLOCK(EMPTY_TEXT) TEXT("a") STOP,
 	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\n open" },
 	{ "cut inside a block", START BLOCK(EMPTY_TEXT) TEXT("a"), "text<a> open" },
@@ -125,7 +137,10 @@ static const struct {
 	{ "a block that is no object", START BLOCK("7"), " garbage" },
 	{ "a delta outside a block", START TEXT("a"), " garbage" },
 	{ "a stop outside a block", START STOP, " garbage" },
-	{ "two starts", START START, " garbage" },
+	{ "its start twice", START START BLOCK(EMPTY_TEXT) TEXT("a") START STOP END("end_turn"),
+	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\nend_turn complete" },
+	{ "another message in the middle", START BLOCK(EMPTY_TEXT) TEXT("a") EVENT("message_start", ",\"message\":{\"id\":\"msg_2\"}"),
+	  "text<a> garbage" },
 	{ "a start without an id", EVENT("message_start", ",\"message\":{}"), " garbage" },
 	{ "a call without an id", START BLOCK("{\"type\":\"tool_use\",\"name\":\"Read\",\"input\":{}}") STOP
 	  END("tool_use"), " garbage" },
@@ -214,6 +229,39 @@ TEST(ids_model_and_usage_are_those_of_the_last_word)
 	answer_release(&a);
 }
 
+TEST(zeros_at_the_end_are_no_counts_of_the_prompt)
+{
+	static const struct {
+		const char *start, *end;
+		int input, cache_read, cache_write, output;
+	} rows[] = {
+		{ "\"input_tokens\":5,\"cache_read_input_tokens\":400,\"cache_creation_input_tokens\":30",
+		  "\"input_tokens\":0,\"cache_read_input_tokens\":0,\"output_tokens\":7", 5, 400, 30, 7 },
+		{ "\"input_tokens\":0,\"output_tokens\":0",
+		  "\"input_tokens\":14,\"cache_read_input_tokens\":2,\"output_tokens\":7", 14, 2, 0, 7 },
+		{ "\"input_tokens\":500", "\"input_tokens\":0,\"cache_read_input_tokens\":500,\"output_tokens\":7", 0,
+		  500, 0, 7 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_BUF struct buf stream = { 0 };
+		AUTO_BUF struct buf seen = { 0 };
+		struct answer a;
+		answer_init(&a, &sink, &seen);
+		buf_addf(
+			&stream,
+			"data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"usage\":{%s}}}\n\n"
+			"data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{%s}}\n\n",
+			rows[i].start, rows[i].end);
+		answer_feed(&a, stream.p, stream.n);
+		CHECK_INT(a.usage.input, rows[i].input);
+		CHECK_INT(a.usage.cache_read, rows[i].cache_read);
+		CHECK_INT(a.usage.cache_write, rows[i].cache_write);
+		CHECK_INT(a.usage.output, rows[i].output);
+		answer_release(&a);
+	}
+}
+
 /* A line of the transcript holds the block four levels down, and must be readable again. */
 TEST(an_input_that_is_nested_too_deep_is_handed_on_as_text)
 {
@@ -257,8 +305,8 @@ TEST(every_event_can_be_had_as_it_came)
 
 int test_answer(void)
 {
-	return RUN_TESTS(T(each_stream_gives_its_blocks), T(where_the_bytes_are_split_does_not_matter),
-			 T(ids_model_and_usage_are_those_of_the_last_word),
-			 T(an_input_that_is_nested_too_deep_is_handed_on_as_text),
-			 T(every_event_can_be_had_as_it_came));
+	return RUN_TESTS(
+		T(each_stream_gives_its_blocks), T(where_the_bytes_are_split_does_not_matter),
+		T(zeros_at_the_end_are_no_counts_of_the_prompt), T(ids_model_and_usage_are_those_of_the_last_word),
+		T(an_input_that_is_nested_too_deep_is_handed_on_as_text), T(every_event_can_be_had_as_it_came));
 }

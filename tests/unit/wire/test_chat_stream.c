@@ -59,6 +59,14 @@ static const struct {
 	  FINISH("length") USAGE, A_CALL("call_a", "{}") "max_tokens complete 4+6/4" },
 	{ "the content filter", TEXT("a") FINISH("content_filter") USAGE,
 	  "text<a>" A_BLOCK("a") "refusal complete 4+6/4" },
+	{ "a filter in words of Gemini", TEXT("a") FINISH("content_filter: PROHIBITED_CONTENT") USAGE, "text<a>" A_BLOCK("a") "refusal complete 4+6/4" },
+	{ "a filter in small letters", TEXT("a") FINISH("recitation") USAGE, "text<a>" A_BLOCK("a") "refusal complete 4+6/4" },
+	{ "a filter of a guardrail", TEXT("a") FINISH("guardrail_intervened") USAGE, "text<a>" A_BLOCK("a") "refusal complete 4+6/4" },
+	{ "its own refusal as the reason", TEXT("a") FINISH("refusal") USAGE, "text<a>" A_BLOCK("a") "refusal complete 4+6/4" },
+	{ "a call of Gemini that is none", TEXT("a") FINISH("function_call_filter: MALFORMED_FUNCTION_CALL") USAGE, "text<a> garbage" },
+	{ "the same without its kind", TEXT("a") FINISH("malformed_function_call") USAGE, "text<a> garbage" },
+	{ "an error of the server as the reason", TEXT("a") FINISH("server_error") USAGE, "text<a> garbage" },
+	{ "a reason that is not known", TEXT("a") FINISH("eos_token") USAGE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
 	{ "a refusal", DELTA("{\"refusal\":\"No.\"}") FINISH("stop") USAGE, "refusal complete 4+6/4" },
 	{ "reasoning, then text", DELTA("{\"reasoning_content\":\"hm\"}") DELTA("{\"reasoning\":\"m\"}") TEXT("a")
 	  FINISH("stop") USAGE, "thinking<hm>thinking<m>" A_THOUGHT("hmm", "reasoning_content") ""
@@ -74,6 +82,23 @@ static const struct {
 	  "refusal complete 4+6/4" },
 	{ "an error that is null", "data: {\"error\":null,\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n"
 	  USAGE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "errors that say nothing", "data: {\"error\":{\"message\":\"\",\"type\":null,\"code\":0},\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
+	  "data: {\"error\":false,\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\ndata: {\"error\":{},\"choices\":[]}\n\n"
+	  "data: {\"error\":\"\",\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n" USAGE, "text<a>text<b>" A_BLOCK("ab") "end_turn complete 4+6/4" },
+	{ "an error in words of its own", "data: {\"error\":{\"message\":\"\",\"reason\":\"busy\"}}\n\n", " event 500: 500 {\"message\":\"\",\"reason\":\"busy\"}" },
+	{ "an error with a number alone", "data: {\"error\":{\"code\":503}}\n\n", " event 503: 503 {\"code\":503}" },
+	{ "an error of MiniMax", TEXT("a") "data: {\"choices\":null,\"base_resp\":{\"status_code\":1008,\"status_msg\":\"insufficient balance\"}}\n\n",
+	  "text<a> event 500: 500 insufficient balance" },
+	{ "an error of DeepInfra", "data: {\"id\":\"x\",\"choices\":null,\"error_type\":\"BadRequestError\",\"error_message\":\"too long\"}\n\n" DONE,
+	  " event 400: 400 BadRequestError: too long" },
+	{ "an error behind a torn answer", TEXT("a") "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"error\"}],\"error\":{\"code\":502,"
+	  "\"message\":\"Provider returned error\"}}\n\n", "text<a> event 502: 502 Provider returned error" },
+	{ "an error in a line of its own", TEXT("a") "{\"error\":{\"message\":\"died\",\"code\":503}}", "text<a> event 503: 503 died" },
+	{ "an error under a name of its own", TEXT("a") "error: {\"code\":500,\"message\":\"slot died\",\"type\":\"server_error\"}\n\n",
+	  "text<a> event 500: 500 server_error: slot died" },
+	{ "a page in the middle", TEXT("a") "<html>\n<title>502</title>\n{\n", "text<a> open" },
+	{ "a status that is no error", "data: {\"base_resp\":{\"status_code\":0,\"status_msg\":\"\"},\"choices\":[{\"delta\":{\"content\":\"a\"},"
+	  "\"finish_reason\":\"stop\"}]}\n\n" USAGE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
 	{ "members that are null", DELTA("{\"role\":\"assistant\",\"content\":null,\"tool_calls\":null,\"refusal\":null,"
 	  "\"reasoning_content\":null}") TEXT("a") FINISH("stop") USAGE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
 	{ "pieces behind the end", TEXT("a") FINISH("stop") TEXT("b") FINISH("length") USAGE DONE TEXT("c"),
@@ -111,6 +136,8 @@ static const struct {
 	{ "null id and name in later pieces", CALLS(CALL(0, "call_a", "Read", "{"))
 	  CALLS("{\"index\":0,\"id\":null,\"function\":{\"name\":null,\"arguments\":\"}\"}}") FINISH("tool_calls") USAGE,
 	  A_CALL("call_a", "{}") "tool_use complete 4+6/4" },
+	{ "an id for each piece", CALLS(CALL(0, "call_a", "Read", "{")) CALLS(CALL(0, "call_b", "", "}")) CALLS(CALL(1, "call_c", "Read", "{")) CALLS(CALL(1, "call_d", "", "}"))
+	  FINISH("tool_calls") USAGE, A_CALL("call_a", "{}") A_CALL("call_c", "{}") "tool_use complete 4+6/4" },
 	{ "all of a call again at the end", CALLS(CALL(0, "call_a", "Read", "")) CALLS(MORE(0, "{}")) CALLS(CALL(0, "call_a", "Read", "{}"))
 	  FINISH("tool_calls") USAGE, A_CALL("call_a", "{}") "tool_use complete 4+6/4" },
 	{ "arguments that are null", CALLS("{\"index\":0,\"id\":\"call_a\",\"function\":{\"name\":\"Read\",\"arguments\":null}}")
@@ -121,6 +148,10 @@ static const struct {
 	{ "usage in every chunk", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1}}\n\n"
 	  "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":2}}\n\n"
 	  "data: {\"choices\":[{\"delta\":{}}],\"usage\":null}\n\n" DONE, "text<a>" A_BLOCK("a") "end_turn complete 10+0/2" },
+	{ "zeros behind the usage", TEXT("a") FINISH("stop") USAGE "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],"
+	  "\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}}\n\n" DONE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "zeros for usage", TEXT("a") "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":0,"
+	  "\"completion_tokens\":0}}\n\n", "text<a>" A_BLOCK("a") "end_turn complete 25+0/1 estimated" },
 	{ "reasoning under both names", DELTA("{\"reasoning_content\":\"\",\"reasoning\":\"hm\"}") DELTA("{\"reasoning_content\":\"m\",\"reasoning\":\"m\"}")
 	  FINISH("stop") USAGE, "thinking<hm>thinking<m>" A_THOUGHT("hmm", "reasoning") "end_turn complete 4+6/4" },
 	{ "another word for the limit", TEXT("a") FINISH("MAX_TOKENS") USAGE, "text<a>" A_BLOCK("a") "max_tokens complete 4+6/4" },
@@ -131,6 +162,10 @@ static const struct {
 	  "data:[DONE]\r\n\r\n", "text<a>" A_BLOCK("a") "end_turn complete 3+0/1" },
 	{ "no last line end", TEXT("a") "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}",
 	  "text<a>" A_BLOCK("a") "end_turn complete 3+0/1" },
+	{ "an answer beside it", CHUNK("{\"index\":0,\"delta\":{\"content\":\"a\"}},{\"index\":1,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}")
+	  CHUNK("{\"index\":1,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}") TEXT("b") CHUNK("{\"index\":1,\"delta\":{}},{\"index\":0,\"delta\":{\"content\":\"c\"}}")
+	  FINISH("stop") USAGE, "text<a>text<b>text<c>" A_BLOCK("abc") "end_turn complete 4+6/4" },
+	{ "an event that is called error", TEXT("a") "event: error\ndata: {\"message\":\"busy\",\"type\":\"server_error\"}\n\n", "text<a> event 500: 500 server_error: busy" },
 	{ "half of the last event", TEXT("a") "data: {\"choices\":[{\"delta\":{},\"finish_rea", "text<a> open" },
 	{ "only the last word", DONE, " open" },
 	{ "nothing", "", " open" },
@@ -266,6 +301,25 @@ TEST(a_short_message_id_is_made_longer_and_a_long_one_is_kept)
 	}
 }
 
+TEST(a_failure_shows_what_the_server_wrote_in_place_of_json)
+{
+	const char *words = "data: upstream connect\terror\xff, reset\n\n";
+	AUTO_BUF struct buf seen = { 0 };
+	struct answer a;
+	struct wire_stream s;
+
+	answer_init(&a, &note_sink, &seen);
+	wire_stream_init(&s, &form_chat, &a, NULL, 0);
+	wire_stream_feed(&s, words, strlen(words));
+	CHECK(str_ends(str_from(a.failure.text), STR(": upstream connect error\xef\xbf\xbd, reset")));
+	wire_stream_release(&s);
+	answer_release(&a);
+	answer_init(&a, &note_sink, &seen);
+	answer_feed(&a, words, strlen(words));
+	CHECK(str_ends(str_from(a.failure.text), STR(": upstream connect error\xef\xbf\xbd, reset")));
+	answer_release(&a);
+}
+
 TEST(an_answer_that_came_whole_is_one_and_other_json_is_none)
 {
 	static const struct {
@@ -288,6 +342,9 @@ TEST(an_answer_that_came_whole_is_one_and_other_json_is_none)
 		{ &form_responses,
 		  "{\"object\":\"response\",\"status\":\"failed\",\"error\":{\"message\":\"no\",\"code\":\"invalid_prompt\"}}",
 		  true, " event 400: 400 invalid_prompt: no" },
+		{ &form_chat,
+		  "{\"id\":\"x\",\"choices\":null,\"base_resp\":{\"status_code\":1008,\"status_msg\":\"insufficient balance\"}}",
+		  true, " event 500: 500 insufficient balance" },
 		{ &form_responses, "{\"message\":\"no\"}", false, " open" },
 		{ &form_gemini,
 		  "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]},"
@@ -318,5 +375,6 @@ int test_chat_stream(void)
 			 T(an_id_that_cannot_be_used_is_made_anew), T(two_calls_never_get_the_same_id),
 			 T(calls_without_ids_are_told_apart),
 			 T(a_short_message_id_is_made_longer_and_a_long_one_is_kept),
+			 T(a_failure_shows_what_the_server_wrote_in_place_of_json),
 			 T(an_answer_that_came_whole_is_one_and_other_json_is_none));
 }

@@ -2,6 +2,7 @@
  * test_failure.c - which failures are tried again, for how long, and what they are called. */
 #include "unit.h"
 #include "core/wire/failure.h"
+#include "lib/base/utf8.h"
 #include "test_wire.h"
 
 enum { GIVES_UP = 1, FIVE = 5, ALWAYS = 1000 };
@@ -100,6 +101,10 @@ static const struct {
 	{ 422, "{\"detail\":\"Not Found\"}", "", "422 Not Found" },
 	{ 422, "{\"detail\":[{\"loc\":[\"body\"]}]}", "", "422 [{\"loc\":[\"body\"]}]" },
 	{ 400, "{\"errors\":[{\"message\":\"first\"}]}", "", "400 first" },
+	{ 401, "{\"success\":false,\"error\":[{\"code\":2009,\"message\":\"Unauthorized\"}]}", "", "401 Unauthorized" },
+	{ 500,
+	  "{\"error\":{\"message\":\"\\n------\\nWhile executing\\tCall:\\n   ^\\nError: no\",\"type\":\"server_error\"}}",
+	  "server_error", "500 server_error: ------ While executing Call: ^ Error: no" },
 	{ 403, "<html><head><title> Log in </title></head></html>", "",
 	  "403 a web page answered, of a proxy or a login: Log in" },
 };
@@ -114,6 +119,30 @@ TEST(an_error_body_is_told_in_one_line)
 		CHECK_CSTR(f.type, bodies[i].type);
 		CHECK_CSTR(f.text, bodies[i].text);
 	}
+}
+
+TEST(an_error_is_told_in_utf8)
+{
+	static const struct {
+		const char *body, *text;
+	} rows[] = {
+		{ "\xEF\xBB\xBF{\"error\":{\"message\":\"with a mark\"}}", "400 with a mark" },
+		{ "caf\xe9 \xff", "400 caf\xef\xbf\xbd \xef\xbf\xbd" },
+		{ "{\"message\":\"a\\u0000b\\u001b[31mc\"}", "400 a b [31mc" },
+	};
+	AUTO_BUF struct buf body = { 0 };
+	struct failure f = { .retry_after_ms = -1 };
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		failure_from_body(&f, 400, str_from(rows[i].body), "");
+		CHECK_CSTR(f.text, rows[i].text);
+	}
+	for (int i = 0; i < 200; i++) /* three bytes each: the limit is inside of one */
+		buf_addstr(&body, i ? "\xe4\xbd\x99" : "a");
+	failure_from_body(&f, 400, buf_str(&body), "");
+	CHECK(utf8_valid(str_from(f.text)) && strlen(f.text) == 4 + 1 + 297);
+	failure_from_page(&f, buf_str(&body), "");
+	CHECK(utf8_valid(str_from(f.text)));
 }
 
 TEST(a_long_error_body_is_cut)
@@ -139,6 +168,11 @@ TEST(the_type_of_an_error_event_stands_for_a_status)
 		{ "authentication_error", 401 },
 		{ "invalid_request_error", 400 },
 		{ "api_error", 500 },
+		{ "cyber_policy", 400 },
+		{ "misalignment_policy_violation", 400 },
+		{ "image_content_policy_violation", 400 },
+		{ "invalid_base64_image", 400 },
+		{ "image_too_large", 400 },
 		{ "never_heard_of", 500 },
 		{ "", 500 },
 	};
@@ -209,7 +243,7 @@ int test_failure(void)
 {
 	return RUN_TESTS(T(each_failure_has_its_name_and_its_number_of_tries),
 			 T(delays_double_up_to_a_limit_with_a_quarter_of_jitter), T(the_servers_time_is_waited_for),
-			 T(an_error_body_is_told_in_one_line), T(a_long_error_body_is_cut),
+			 T(an_error_body_is_told_in_one_line), T(an_error_is_told_in_utf8), T(a_long_error_body_is_cut),
 			 T(the_type_of_an_error_event_stands_for_a_status),
 			 T(another_model_helps_where_this_one_is_overloaded_or_missing),
 			 T(a_conversation_that_is_too_long_is_told_from_other_bad_requests));

@@ -53,6 +53,10 @@ TEST(each_servers_words_mean_what_they_should)
 		buf_addstr(&servers, key);
 		lines++;
 
+		AUTO_BUF struct buf body = { 0 };
+		buf_append(&body, line);
+		failure_drop_echo(&body); /* as the endpoint does */
+		line = buf_str(&body);
 		failure_from_body(&f, (int)status, line, "");
 
 		CHECK_CSTR(failure_name(&f), arena_str(&a, name).p);
@@ -62,6 +66,8 @@ TEST(each_servers_words_mean_what_they_should)
 			CHECK_INT(refused_limit(line), number);
 		else
 			CHECK_INT(f.window, number);
+		if (!str_is(what, "output"))
+			CHECK_INT(refused_limit(line), 0);
 	}
 	CHECK(lines >= LEAST_LINES && server_count >= LEAST_SERVERS);
 }
@@ -103,6 +109,50 @@ TEST(the_window_that_a_refusal_names_is_read)
 	}
 }
 
+/* A window of a few tokens, or a wrong class, ends a session. */
+TEST(what_only_looks_like_it_is_not_taken_for_a_limit)
+{
+	static const struct {
+		int status;
+		const char *body, *name;
+		bool too_long;
+		int64_t window;
+	} rows[] = {
+		{ 400,
+		  "{\"error\":{\"message\":\"Your input exceeds the context window\"},\"user_id\":\"user_2d1234HFt98765\"}",
+		  "invalid_request", true, 0 },
+		{ 400, "{\"message\":\"Input is too long\",\"request_id\":\"74801234-9157-1e57-9f2f-4512ab123456\"}",
+		  "invalid_request", true, 0 },
+		{ 400, "{\"error\":{\"code\":\"1261\",\"message\":\"Prompt exceeds max length: 140000\"}}",
+		  "invalid_request", true, 0 },
+		{ 400, "{\"code\":20015,\"message\":\"prompt too long at 2026-11-19T04:40:00, 140000\"}",
+		  "invalid_request", true, 0 },
+		{ 400,
+		  "{\"message\":\"the prompt exceeds the context window of the model, which is 131072, by 2048 tokens\"}",
+		  "invalid_request", true, 0 },
+		{ 400, "{\"message\":\"70000 tokens are above the 65536-token context window\"}", "invalid_request",
+		  true, 65536 },
+		{ 400, "{\"message\":\"The description of a tool exceeds the limit of 1024 characters\"}",
+		  "invalid_request", false, 0 },
+		{ 400, "{\"message\":\"The number of images exceeds the limit of 20\"}", "invalid_request", false, 0 },
+		{ 429, "{\"message\":\"Slow down. You were not charged any credits.\"}", "rate_limit", false, 0 },
+		{ 400, "{\"error\":{\"message\":\"Invalid model_kwargs: top\"}}", "invalid_request", false, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct failure f = { .retry_after_ms = -1 };
+		print_message("# %s\n", rows[i].body);
+		failure_from_body(&f, rows[i].status, str_from(rows[i].body), "");
+		CHECK_CSTR(failure_name(&f), rows[i].name);
+		CHECK_INT(f.too_long, rows[i].too_long);
+		CHECK_INT(f.window, rows[i].window);
+	}
+	/* Google's words for a limit per minute, with the time in a header */
+	struct failure f = { .retry_after_ms = 26000 };
+	failure_from_body(&f, 429, STR("{\"error\":{\"message\":\"You exceeded your current quota\"}}"), "");
+	CHECK_CSTR(failure_name(&f), "rate_limit");
+}
+
 TEST(a_time_to_wait_is_found_in_the_text)
 {
 	static const struct {
@@ -113,6 +163,8 @@ TEST(a_time_to_wait_is_found_in_the_text)
 		{ "{\"error\":{\"message\":\"try again in 1m2.5s\"}}", 62500 },
 		{ "{\"error\":{\"message\":\"try again in 20ms\"}}", 20 },
 		{ "{\"error\":{\"message\":\"retry after 20 seconds\"}}", 20000 },
+		{ "{\"error\":{\"message\":\"Try again in 2 minutes.\"}}", 120000 },
+		{ "{\"error\":{\"message\":\"try again in 500 ms\"}}", 500 },
 		{ "[{\"error\":{\"details\":[{\"retryDelay\": \"13.5s\"}],\"message\":\"x\"}}]", 13500 },
 		{ "{\"error\":{\"message\":\"try again in a while\"}}", -1 },
 	};
@@ -127,5 +179,5 @@ TEST(a_time_to_wait_is_found_in_the_text)
 int test_refusals(void)
 {
 	return RUN_TESTS(T(each_servers_words_mean_what_they_should), T(the_window_that_a_refusal_names_is_read),
-			 T(a_time_to_wait_is_found_in_the_text));
+			 T(what_only_looks_like_it_is_not_taken_for_a_limit), T(a_time_to_wait_is_found_in_the_text));
 }
