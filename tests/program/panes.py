@@ -134,11 +134,15 @@ class Terminal:
         return [path for path in below(self.config(), "*.lock") if path.is_dir()]
 
     def kill(self, pid):
-        """Kills a member when it holds no lock: one that it leaves is taken over by the next who wants it, and until then it is there."""
+        """Kills a lead or member when it holds no lock: one that it leaves is taken over by the next who wants it, and until then it is there."""
+        server = int(self.run("display-message", "-p", "#{pid}"))  # it would let a stopped process of a pane continue
+
         def killed():
-            os.kill(pid, signal.SIGSTOP)
+            for stopped in (server, pid):
+                os.kill(stopped, signal.SIGSTOP)
             free = not self.locks()
             os.kill(pid, signal.SIGKILL if free else signal.SIGCONT)
+            os.kill(server, signal.SIGCONT)
             return free
         until(killed, self.locks)
 

@@ -100,12 +100,12 @@ def row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_wit
         t.hears("Report of %s." % name)
     until(pathlib.Path(t.lab.work, "begun").exists, t.screen)
     before = t.meta()
-    os.kill(t.pid, signal.SIGKILL)
+    t.kill(t.pid)
     killed = time.monotonic()
     until(lambda: not t.alive(before["ann"]["team"]["pid"]), t.panes)
     assert time.monotonic() - killed >= 2, "an idle member waits for its lead"
     pathlib.Path(t.lab.work, "go").touch()  # it is at work until now, and its lead is gone
-    t.nothing_left(killed=True)
+    t.nothing_left()
     assert not t.heard("Report of cid.")
     t.lead("--teammate-mode", "auto", "--resume", t.session, *alone)
     t.type("Who is there")
@@ -122,11 +122,11 @@ def row_66_by_default_an_idle_member_ends_thirty_seconds_after_its_lead(t):
     t.begin()
     t.hears("Report of a member.")
     until(lambda: t.team().get("pid"), t.meta)
-    os.kill(t.pid, signal.SIGKILL)
+    t.kill(t.pid)
     killed = time.monotonic()
     until(lambda: not t.members(), t.panes, 59)  # half a minute, and not a whole one
     assert time.monotonic() - killed > 29, time.monotonic() - killed
-    t.nothing_left(killed=True)
+    t.nothing_left()
 
 
 @in_terminal(THREE)
@@ -171,9 +171,9 @@ def a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process(t):
     t.hears("Report of ann.")
     until(ran.read_text, t.screen)
     sessions = {name: t.meta()[name]["team"]["agentSession"] for name in ("ann", "ben")}
-    os.kill(t.pid, signal.SIGKILL)
-    os.kill(t.team("ben")["pid"], signal.SIGKILL)  # its command would hold it for ten minutes
-    t.nothing_left(killed=True)
+    t.kill(t.pid)
+    t.kill(t.team("ben")["pid"])  # its command would hold it for ten minutes
+    t.nothing_left()
     t.lead("--teammate-mode", "auto", "--resume", t.session, *allowed, PATH=path_without_tmux(t))
     t.type("Ask ann")
     t.hears("The second report.")
@@ -249,8 +249,8 @@ def eight_members_from_their_start_to_their_shutdown_leave_nothing(t):
     assert ran.read_text() == "one\n" and t.team("m2")["pid"] != first["pid"]
     t.hears("Report of m1.")
     t.untouched()
-    os.kill(t.pid, signal.SIGKILL)
-    t.nothing_left(killed=True)
+    t.kill(t.pid)
+    t.nothing_left()
     t.lead("--teammate-mode", "tmux", "--resume", t.session, "--settings", ASK_BEFORE)
     t.type("Go on")
     until(lambda: sorted(t.members()) == EIGHT, t.panes)
@@ -404,9 +404,9 @@ def row_30_a_message_to_a_pane_outlives_both_processes(t):
     t.type("Send it")
     t.hears("Message sent to ann")
     session = t.team()["agentSession"]
-    os.kill(t.pid, signal.SIGKILL)
-    os.kill(t.team()["pid"], signal.SIGKILL)
-    t.nothing_left(killed=True)
+    t.kill(t.pid)
+    t.kill(t.team()["pid"])
+    t.nothing_left()
     assert not t.heard("\\nsecond-task\\n", session)
     assert not below(t.config(), "*.db*")
     pathlib.Path(t.lab.work, "free").touch()

@@ -4,7 +4,6 @@
 import json
 import os
 import pathlib
-import signal
 import subprocess
 
 from lab import below, main, read_json, until
@@ -108,7 +107,7 @@ def a_member_that_is_killed_or_loses_its_lead_stays_in_its_worktree(t):
         return int(pathlib.Path(locked).read_text().split(" pid ")[1].split()[0])
     until(lambda: owner() == t.pid, "the lead does not hold the worktree")
     second = member()
-    os.kill(t.pid, signal.SIGKILL)
+    t.kill(t.pid)
     until(lambda: not t.alive(second) or owner() == second, "the member does not hold the worktree")
     until(lambda: not t.alive(second), t.panes)
     t.run("respawn-pane", "-k", "-t", t.shell, "cat")

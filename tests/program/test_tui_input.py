@@ -4,6 +4,7 @@
 import base64
 import json
 import os
+import pty
 import re
 import select
 import signal
@@ -678,6 +679,24 @@ def a_kill_of_a_stopped_program_leaves_the_terminal_to_what_has_it(lab):
         assert s.raw.count(b"\x1b[?1047l") == 0, s.raw[-500:]
 
 
+def a_late_keeper_never_meets_a_new_terminal_of_the_same_name(lab):
+    """A terminal would get the modes of another one. So its name is not free before the keeper has ended."""
+    with screen(lab) as s:
+        ready(s)
+        keeper = keeper_of(s.pid)
+        name = os.readlink("/proc/%d/fd/0" % s.pid)
+        os.kill(keeper, signal.SIGSTOP)
+    others = [pty.openpty() for _ in range(20)]
+    names = [os.ttyname(other) for _, other in others]
+    ended = os.pidfd_open(keeper)
+    os.kill(keeper, signal.SIGCONT)
+    left, _, _ = select.select([ended], [], [], DEADLINE_S)
+    for fd in [ended, *sum(others, ())]:
+        os.close(fd)
+    assert left, "the keeper does not end"
+    assert name not in names, name
+
+
 def a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back(lab):
     with screen(lab, "--norc", "--noprofile", "-i", program="bash", env={**PLAIN, "PS1": "shell> "}) as s:
         s.until("shell>")
@@ -851,7 +870,8 @@ if __name__ == "__main__":
          three_pasted_lines_are_one_request, a_line_of_ten_megabytes_and_broken_characters_are_pasted,
          megabytes_without_brackets_are_marks_and_one_prompt, images_and_pdf_files_that_are_dropped_are_sent,
          an_image_of_the_clipboard_is_sent, up_and_down_are_rows_of_the_window, the_prompt_is_there_behind_the_question_for_widths, widths_are_asked_and_kept, keys_of_kitty_are_used_where_the_terminal_has_them,
-         a_kill_gives_the_terminal_back, a_shell_that_is_quicker_than_the_keeper_gets_the_main_screen_back,
+         a_kill_gives_the_terminal_back, a_late_keeper_never_meets_a_new_terminal_of_the_same_name,
+         a_shell_that_is_quicker_than_the_keeper_gets_the_main_screen_back,
          a_kill_of_a_stopped_program_leaves_the_terminal_to_what_has_it, a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back,
          what_the_terminal_tells_during_a_turn_it_tells_behind_a_stop, views_and_questions_are_suspended_and_come_back,
          a_terminal_that_vanishes_leaves_a_session_that_can_be_resumed,

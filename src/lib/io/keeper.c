@@ -84,22 +84,29 @@ static bool keeper_read_record(struct pid_list *groups, struct kept_paths *paths
 	return true;
 }
 
+/* The terminal is opened while we live: behind our death its name may be that of another one. With an open file of its own, which does
+ * not block; -1: none. */
+static int open_terminal(const struct keeper_terminal *t)
+{
+	return t->path[0] ? open(t->path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
+}
+
 /* Modes only while output is raw, as we leave it: a shell may have been quicker, and has set its own; it knows nothing of what else was
  * on. The keeper has no terminal of its own, so it gets no signal for what it does to one in the background. */
-static void give_back(const struct keeper_terminal *t)
+static void give_back(int fd, const struct keeper_terminal *t)
 {
-	bool ours = t->path[0] && t->reset[0];
 	struct termios now;
-	int fd = ours ? open(t->path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
 
-	if (fd < 0)
-		return;
-	if (tcgetattr(fd, &now) == 0 && !(now.c_oflag & OPOST))
-		(void)tcsetattr(fd, TCSANOW, &t->modes);
-	/* The shell may be writing that we were killed: then it has the terminal's lock, and a write fails at once. */
-	for (int tries = 0; tries < TERMINAL_TRIES && write(fd, t->reset, strlen(t->reset)) < 0; tries++)
-		(void)poll(NULL, 0, TERMINAL_PAUSE_MS);
-	close(fd);
+	if (fd >= 0 && t->reset[0]) {
+		if (tcgetattr(fd, &now) == 0 && !(now.c_oflag & OPOST))
+			(void)tcsetattr(fd, TCSANOW, &t->modes);
+		/* The shell may be writing that we were killed: then it has the terminal's lock, and a write fails at once. */
+		for (int tries = 0;
+		     tries < TERMINAL_TRIES && write(fd, t->reset, strlen(t->reset)) < 0 && errno == EAGAIN; tries++)
+			(void)poll(NULL, 0, TERMINAL_PAUSE_MS);
+	}
+	if (fd >= 0)
+		close(fd);
 }
 
 static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id, const struct keeper_terminal *terminal)
@@ -123,6 +130,7 @@ static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id, const 
 	if (getppid() != parent) /* already gone, and the pid may be reused: the socket reports the end */
 		(void)close(KEEPER_PARENT);
 	(void)syscall(SYS_close_range, KEEPER_PARENT + 1, ~0U, 0);
+	int tty = open_terminal(terminal);
 
 	for (;;) {
 		if (poll(fds, COUNT_OF(fds), -1) < 0)
@@ -137,7 +145,7 @@ static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id, const 
 	/* A child between vfork and exec has its own copy of the socket and registers before it runs anything, so the
 	 * end of the stream proves that no further registration follows. */
 	struct pid_list killed = { 0 };
-	give_back(terminal);
+	give_back(tty, terminal);
 	struct pollfd late = { .fd = KEEPER_SOCKET, .events = POLLIN };
 	kill_groups(&groups);
 	while (poll(&late, 1, KEEPER_LATE_MS) > 0 && keeper_read_record(&groups, &paths))
