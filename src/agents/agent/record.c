@@ -358,8 +358,12 @@ struct worktree_job *agent_record_take_worktree(const struct agent_record *r, co
 				      .symlink_dirs = t->worktree.symlink_dirs,
 				      .sparse_paths = t->worktree.sparse_paths };
 
-	return r->base ? worktree_adopt(t->services->worktrees, &spec, r->base, done, data)
-		       : worktree_take(t->services->worktrees, &spec, done, data);
+	struct services *sv = t->services;
+
+	if (!sv->worktrees)
+		sv->worktrees = worktree_pool_new(sv->loop, sv->spawner);
+	return r->base ? worktree_adopt(sv->worktrees, &spec, r->base, done, data)
+		       : worktree_take(sv->worktrees, &spec, done, data);
 }
 
 void end_write(struct buf *out, const struct agent_record *t)

@@ -98,8 +98,6 @@ static int step_take_worktree(struct agent *a, struct err *err)
 	const struct hook_event_spec create = { .event = HOOK_WORKTREE_CREATE };
 	if (a->record->base ? !a->record->base[0] : agent_has_hooks(a->parent, &create))
 		return worktree_hook_take(a, err);
-	if (!t->services->worktrees)
-		return err_set(err, ERR_USAGE, "worktrees are not available here");
 	a->job = agent_record_take_worktree(a->record, a->parent->env.cwd, on_worktree, a);
 	return STEP_TAKES_TIME;
 }

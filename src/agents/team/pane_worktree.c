@@ -24,10 +24,10 @@ const char *pane_isolation(struct agent_record *r)
 	}
 	if (!r->request.isolation)
 		return NULL;
-	return !wants_worktree(r) || !r->tree->services->worktrees ? "this kind of isolation is not available"
-	       : tmux_foreign_program()                            ? "another program cannot be held to a worktree"
-	       : agent_has_hooks(&r->tree->main, &create)          ? "a WorktreeCreate hook makes its worktree"
-								   : NULL;
+	return !wants_worktree(r)                         ? "this kind of isolation is not available"
+	       : tmux_foreign_program()                   ? "another program cannot be held to a worktree"
+	       : agent_has_hooks(&r->tree->main, &create) ? "a WorktreeCreate hook makes its worktree"
+							  : NULL;
 }
 
 /* Of a pane that was freed meanwhile: nothing but its memory is left. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * instructions.c - finds CLAUDE.md files and puts them together. */
 #include "config/settings/instructions.h"
+#include <errno.h>
 #include <dirent.h>
 #include "lib/json/json_write.h"
 #include "lib/io/file.h"
@@ -234,9 +235,12 @@ static void add_file(struct collector *c, const char *path, const char *label, c
 	if (map_get(&c->seen, str_from(path)) || is_excluded(c, path) ||
 	    (!by_rule && spec->rules && map_get(&spec->rules->files, str_from(path))))
 		return;
-	/* What comes with a project stays in it: a link must not show the model another file of the user. */
 	struct stat st;
-	int rc = c->around && stat(path, &st) == 0 ? file_check_own(&st, path, &err) : 0;
+	bool found = c->around && stat(path, &st) == 0;
+	if (c->around && !found && errno == ENOENT) /* as for most directories */
+		return;
+	/* What comes with a project stays in it: a link must not show the model another file of the user. */
+	int rc = found ? file_check_own(&st, path, &err) : 0;
 	if (rc == 0)
 		rc = c->inside ? file_read_inside(c->inside, path, LARGEST_FILE, &text, &err)
 			       : file_read(path, LARGEST_FILE, &text, &err);

@@ -125,8 +125,6 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 	    (!sv->registry && services_agents(sv, &a, &sv->registry, err) < 0) || services_open_skills(sv, err) < 0 ||
 	    services_open_servers(sv, t->policy, err) < 0)
 		return -(int)err->kind;
-	if (!sv->worktrees)
-		sv->worktrees = worktree_pool_new(sv->loop, sv->spawner);
 	if (!sv->classifier)
 		sv->classifier = classifier_new(sv);
 	t->kit = &tool_runtime;
