@@ -150,7 +150,7 @@ CADRE_API int cadre_tell(struct cadre_session *s, const char *agent, const char 
 /* Answers a CADRE_PERMISSION_ASKED by its id. If denied, reason (may be NULL) goes to the model. CADRE_FOR_SESSION and
  * CADRE_ALWAYS allow the rules of cadre_event_rule(), or the rule in reason. CADRE_ALWAYS also stores them in
  * cadre_rules_file(); the status reports a failure to do so, but the call runs. CADRE_ACCEPT_EDITS allows this call and all later
- * edits, only if cadre_event_offers_edits(); otherwise it is CADRE_ONCE. */
+ * edits, only if cadre_event_can_accept_edits(); otherwise it is CADRE_ONCE. */
 enum cadre_scope { CADRE_ONCE, CADRE_FOR_SESSION, CADRE_ALWAYS, CADRE_ACCEPT_EDITS };
 CADRE_API int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_scope scope,
 			   const char *reason, char *why, size_t why_size);
@@ -219,9 +219,9 @@ enum cadre_event_kind {
 	CADRE_MEMBER_STATE,      /* a member of a team works, waits or fails; frame: system/task_updated */
 	CADRE_SANDBOX_VIOLATION, /* name: write, read, network, socket or removed, text: what, id: of the call, why: the rule;
 				    * frame: system/sandbox_violation */
-	CADRE_TOOL_PROGRESS,   /* a command of the main agent prints: name, id, text: its last line, CADRE_FIGURE_LINES;
+	CADRE_TOOL_PROGRESS,     /* a command of the main agent prints: name, id, text: its last line, CADRE_INT_LINES;
 				    * at most 4 times a second, not in its first 250 ms */
-	CADRE_QUESTION_CLOSED, /* id: this question needs no answer any more; text: why */
+	CADRE_QUESTION_CLOSED,   /* id: this question needs no answer any more; text: why */
 	CADRE_TERMINAL_SEQUENCE, /* text: from a hook, for the terminal: a title, a notice or the bell, nothing else */
 	CADRE_FILES_FOUND /* after list_mentions: text: relative paths that a prompt can name, each NUL-terminated */
 };
@@ -240,44 +240,44 @@ CADRE_API int cadre_event_is_error(const struct cadre_event *e);
  * filePath and structuredPatch, as in the result of Edit ("": it is not an edit, or cannot be applied). */
 CADRE_API const char *cadre_event_why(const struct cadre_event *e);
 CADRE_API const char *cadre_event_rule(const struct cadre_event *e, size_t i);
-CADRE_API int cadre_event_offers_edits(const struct cadre_event *e);
+CADRE_API int cadre_event_can_accept_edits(const struct cadre_event *e);
 CADRE_API const char *cadre_event_patch(const struct cadre_event *e, size_t *ret_n);
 /* For CADRE_QUESTION_ASKED and CADRE_ELICITATION_ASKED: the i-th question, whether several answers may be chosen, and
  * its k-th choice with a description (ret_meaning may be NULL). NULL: no more. Any other text is a valid answer, too. */
 CADRE_API const char *cadre_event_question(const struct cadre_event *e, size_t i);
-CADRE_API int cadre_event_takes_several(const struct cadre_event *e, size_t i);
+CADRE_API int cadre_event_multi_select(const struct cadre_event *e, size_t i);
 CADRE_API const char *cadre_event_choice(const struct cadre_event *e, size_t i, size_t k, const char **ret_meaning);
 /* How a turn ended (CADRE_TURN_ENDED): the result's subtype, "success", "error_max_turns", "error_during_execution",
  * "error_max_structured_output_retries", ... */
 CADRE_API const char *cadre_event_subtype(const struct cadre_event *e);
 /* The agent of an event and its current state. "" and 0 if unknown, and for the main agent. */
-enum cadre_detail {
-	CADRE_DETAIL_TYPE,
-	CADRE_DETAIL_NAME,
-	CADRE_DETAIL_DESCRIPTION,
-	CADRE_DETAIL_PARENT,    /* id of its parent; "" for a child of the main agent */
-	CADRE_DETAIL_COLOR,     /* red, blue, green, yellow, purple, orange, pink or cyan */
-	CADRE_DETAIL_STATE,     /* running, completed, turn_limit, failed, refused, budget, killed or suspended */
-	CADRE_DETAIL_END,       /* the same as text after: Agent "DESCRIPTION" */
-	CADRE_DETAIL_LAST_TOOL, /* its last tool */
-	CADRE_DETAIL_PATH,      /* descriptions of its ancestors and its own, joined by " > " */
-	CADRE_DETAIL_MODEL,
-	CADRE_DETAIL_WORKTREE, /* its directory, if it has one of its own */
-	CADRE_DETAIL_TEAM      /* of a member */
+enum cadre_str {
+	CADRE_STR_TYPE,
+	CADRE_STR_NAME,
+	CADRE_STR_DESCRIPTION,
+	CADRE_STR_PARENT,    /* id of its parent; "" for a child of the main agent */
+	CADRE_STR_COLOR,     /* red, blue, green, yellow, purple, orange, pink or cyan */
+	CADRE_STR_STATE,     /* running, completed, turn_limit, failed, refused, budget, killed or suspended */
+	CADRE_STR_END,       /* the same as text after: Agent "DESCRIPTION" */
+	CADRE_STR_LAST_TOOL, /* its last tool */
+	CADRE_STR_PATH,      /* descriptions of its ancestors and its own, joined by " > " */
+	CADRE_STR_MODEL,
+	CADRE_STR_WORKTREE, /* its directory, if it has one of its own */
+	CADRE_STR_TEAM      /* of a member */
 };
-enum cadre_figure {
-	CADRE_FIGURE_DEPTH, /* 1 for a child of the main agent */
-	CADRE_FIGURE_TURNS,
-	CADRE_FIGURE_TOOL_USES,
-	CADRE_FIGURE_TOKENS,
-	CADRE_FIGURE_MS,          /* since it began, until now or its end */
-	CADRE_FIGURE_COST_MICROS, /* millionths of a dollar */
-	CADRE_FIGURE_LINES,       /* of CADRE_TOOL_PROGRESS */
-	CADRE_FIGURE_DELAY_MS,    /* of CADRE_RETRY: until the next attempt */
-	CADRE_FIGURE_LEFT_MS /* of CADRE_RETRY: until the last attempt may start; 0: the number of attempts is limited instead */
+enum cadre_int {
+	CADRE_INT_DEPTH, /* 1 for a child of the main agent */
+	CADRE_INT_TURNS,
+	CADRE_INT_TOOL_USES,
+	CADRE_INT_TOKENS,
+	CADRE_INT_MS,          /* since it began, until now or its end */
+	CADRE_INT_COST_MICROS, /* millionths of a dollar */
+	CADRE_INT_LINES,       /* of CADRE_TOOL_PROGRESS */
+	CADRE_INT_DELAY_MS,    /* of CADRE_RETRY: until the next attempt */
+	CADRE_INT_LEFT_MS /* of CADRE_RETRY: until the last attempt may start; 0: the number of attempts is limited instead */
 };
-CADRE_API const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail which);
-CADRE_API int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which);
+CADRE_API const char *cadre_event_str(const struct cadre_event *e, enum cadre_str which);
+CADRE_API int64_t cadre_event_int(const struct cadre_event *e, enum cadre_int which);
 /* The event as one line of stream-json without the line end; NULL if this kind has no frame. Built when asked for. */
 CADRE_API const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n);
 

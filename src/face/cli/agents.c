@@ -30,9 +30,9 @@ void agents_release(struct agents *a)
 	*a = (struct agents){ 0 };
 }
 
-static char *detail_of(const struct cadre_event *e, enum cadre_detail which)
+static char *detail_of(const struct cadre_event *e, enum cadre_str which)
 {
-	return render_copy(str_from(cadre_event_detail(e, which)));
+	return render_copy(str_from(cadre_event_str(e, which)));
 }
 
 void agents_remove(struct agents *a, const char *id)
@@ -50,22 +50,22 @@ void agents_remove(struct agents *a, const char *id)
 static void add_row(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 {
 	agents_remove(a, cadre_event_agent(e)); /* one that was resumed */
-	struct agent_row *above = map_get(&a->by_id, str_from(cadre_event_detail(e, CADRE_DETAIL_PARENT)));
+	struct agent_row *above = map_get(&a->by_id, str_from(cadre_event_str(e, CADRE_STR_PARENT)));
 	struct agent_row **at = above ? &above->next : &a->first;
 	while (*at && (!above || (*at)->depth > above->depth))
 		at = &(*at)->next;
 	struct agent_row *r = xcalloc(1, sizeof *r);
 	*r = (struct agent_row){ .next = *at,
 				 .id = xstrdup(cadre_event_agent(e)),
-				 .title = detail_of(e, CADRE_DETAIL_DESCRIPTION),
-				 .type = detail_of(e, CADRE_DETAIL_TYPE),
-				 .parent = detail_of(e, CADRE_DETAIL_PARENT),
-				 .model = detail_of(e, CADRE_DETAIL_MODEL),
-				 .worktree = detail_of(e, CADRE_DETAIL_WORKTREE),
-				 .team = detail_of(e, CADRE_DETAIL_TEAM),
-				 .name = detail_of(e, CADRE_DETAIL_NAME),
-				 .colour = detail_of(e, CADRE_DETAIL_COLOR),
-				 .depth = cadre_event_figure(e, CADRE_FIGURE_DEPTH),
+				 .title = detail_of(e, CADRE_STR_DESCRIPTION),
+				 .type = detail_of(e, CADRE_STR_TYPE),
+				 .parent = detail_of(e, CADRE_STR_PARENT),
+				 .model = detail_of(e, CADRE_STR_MODEL),
+				 .worktree = detail_of(e, CADRE_STR_WORKTREE),
+				 .team = detail_of(e, CADRE_STR_TEAM),
+				 .name = detail_of(e, CADRE_STR_NAME),
+				 .colour = detail_of(e, CADRE_STR_COLOR),
+				 .depth = cadre_event_int(e, CADRE_INT_DEPTH),
 				 .started_ms = now_ms };
 	*at = r;
 	map_set(&a->by_id, str_from(r->id), r);
@@ -87,18 +87,18 @@ bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 	bool counts = kind == CADRE_AGENT_PROGRESS || kind == CADRE_TOOL_ENDED || kind == CADRE_AGENT_ENDED ||
 		      kind == CADRE_MEMBER_STATE;
 	if (counts) {
-		r->turns = cadre_event_figure(e, CADRE_FIGURE_TURNS);
-		r->tokens = cadre_event_figure(e, CADRE_FIGURE_TOKENS);
-		int64_t cost_micros = cadre_event_figure(e, CADRE_FIGURE_COST_MICROS);
+		r->turns = cadre_event_int(e, CADRE_INT_TURNS);
+		r->tokens = cadre_event_int(e, CADRE_INT_TOKENS);
+		int64_t cost_micros = cadre_event_int(e, CADRE_INT_COST_MICROS);
 		a->cost_usd += (double)(cost_micros - r->cost_micros) / 1e6;
 		r->cost_micros = cost_micros;
 		buf_clear(&r->last_tool);
-		render_line(&r->last_tool, str_from(cadre_event_detail(e, CADRE_DETAIL_LAST_TOOL)));
+		render_line(&r->last_tool, str_from(cadre_event_str(e, CADRE_STR_LAST_TOOL)));
 	}
 	if (kind == CADRE_MEMBER_STATE && !r->ended_ms) {
 		a->running += r->waits;
 		free(r->state);
-		r->state = detail_of(e, CADRE_DETAIL_STATE);
+		r->state = detail_of(e, CADRE_STR_STATE);
 		r->waits = strcmp(r->state, "running") != 0;
 		a->running -= r->waits;
 	}
@@ -109,7 +109,7 @@ bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 		r->ended_ms = now_ms;
 		a->recent_until_ms = now_ms + AGENTS_RECENT_MS;
 		r->failed = cadre_event_is_error(e);
-		r->state = detail_of(e, CADRE_DETAIL_STATE);
+		r->state = detail_of(e, CADRE_STR_STATE);
 	}
 	return counts || kind == CADRE_AGENT_STARTED;
 }

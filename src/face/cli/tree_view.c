@@ -61,28 +61,27 @@ void tree_view_draw(struct tree_view *t, struct buf *out, unsigned columns)
 /* A member of a team by its name, as the others speak to it; another agent by its task */
 static const char *called(const struct cadre_event *e)
 {
-	return cadre_event_detail(e, cadre_event_detail(e, CADRE_DETAIL_TEAM)[0] ? CADRE_DETAIL_NAME
-										 : CADRE_DETAIL_DESCRIPTION);
+	return cadre_event_str(e, cadre_event_str(e, CADRE_STR_TEAM)[0] ? CADRE_STR_NAME : CADRE_STR_DESCRIPTION);
 }
 
 void agent_title(struct buf *out, const struct cadre_event *e)
 {
 	if (cadre_event_agent(e)[0])
-		buf_addf(out, "agent \"%s\" (%s)", called(e), cadre_event_detail(e, CADRE_DETAIL_TYPE));
+		buf_addf(out, "agent \"%s\" (%s)", called(e), cadre_event_str(e, CADRE_STR_TYPE));
 }
 
 void agent_note(struct buf *out, const struct cadre_event *e)
 {
-	long long turns = (long long)cadre_event_figure(e, CADRE_FIGURE_TURNS);
+	long long turns = (long long)cadre_event_int(e, CADRE_INT_TURNS);
 
 	if (cadre_event_kind(e) == CADRE_AGENT_STARTED) {
-		buf_addf(out, "Agent \"%s\" begins (%s)", called(e), cadre_event_detail(e, CADRE_DETAIL_TYPE));
+		buf_addf(out, "Agent \"%s\" begins (%s)", called(e), cadre_event_str(e, CADRE_STR_TYPE));
 		return;
 	}
-	buf_addf(out, "Agent \"%s\" %s (%lld turn%s, ", called(e), cadre_event_detail(e, CADRE_DETAIL_END), turns,
+	buf_addf(out, "Agent \"%s\" %s (%lld turn%s, ", called(e), cadre_event_str(e, CADRE_STR_END), turns,
 		 turns == 1 ? "" : "s");
-	buf_addcount(out, cadre_event_figure(e, CADRE_FIGURE_TOKENS));
+	buf_addcount(out, cadre_event_int(e, CADRE_INT_TOKENS));
 	buf_addstr(out, " tokens, ");
-	buf_addspan(out, cadre_event_figure(e, CADRE_FIGURE_MS));
+	buf_addspan(out, cadre_event_int(e, CADRE_INT_MS));
 	buf_addstr(out, ")");
 }

@@ -106,7 +106,7 @@ static void add_permission_choices(struct tui *t, struct ask *ask, const struct 
 	add_choice(q, "Yes");
 	(void)cadre_event_patch(e, &patch);
 	ask->is_edit = patch && !ask->agent[0] && !strcmp(cadre_session_mode(t->session), "default");
-	if (cadre_event_offers_edits(e) || ask->is_edit)
+	if (cadre_event_can_accept_edits(e) || ask->is_edit)
 		add_choice(q, "Yes, and accept edits from now on")->scope = CADRE_ACCEPT_EDITS;
 	for (size_t i = 0; (rule = cadre_event_rule(e, i)); i++)
 		buf_addf(&rules, "%s%s", i ? ", " : "", rule);
@@ -157,8 +157,8 @@ static bool describe_edit(struct tui *t, struct styled *out, const struct cadre_
 static void add_who(struct buf *out, const struct cadre_event *e)
 {
 	agent_title(out, e);
-	if (out->n && cadre_event_figure(e, CADRE_FIGURE_DEPTH) > 1)
-		buf_addf(out, ", %s,", cadre_event_detail(e, CADRE_DETAIL_PATH));
+	if (out->n && cadre_event_int(e, CADRE_INT_DEPTH) > 1)
+		buf_addf(out, ", %s,", cadre_event_str(e, CADRE_STR_PATH));
 }
 
 static void describe_call(struct tui *t, struct styled *out, const struct cadre_event *e)
@@ -198,7 +198,7 @@ static void add_inquiry(struct ask *ask, const struct cadre_event *e, size_t i)
 		styled_add_foreign(&q->text, LOOK_DIM, buf_str(&who));
 		styled_add(&q->text, LOOK_DIM, STR(" asks:\n"));
 	}
-	q->several = cadre_event_takes_several(e, i);
+	q->several = cadre_event_multi_select(e, i);
 	styled_add_foreign_lines(&q->text, LOOK_BOLD, str_from(cadre_event_question(e, i)));
 	styled_add(&q->text, LOOK_PLAIN, STR("\n"));
 	while ((label = cadre_event_choice(e, i, q->count, &meaning))) {

@@ -334,7 +334,7 @@ static void tool_progress(struct tui *t, const struct cadre_event *e)
 			continue;
 		buf_clear(&run->last);
 		render_line(&run->last, utf8_cut(feed_output_line(view_event_text(e)), SUMMARY_BYTES));
-		run->lines = cadre_event_figure(e, CADRE_FIGURE_LINES);
+		run->lines = cadre_event_int(e, CADRE_INT_LINES);
 		tui_changed(t);
 	}
 }
@@ -555,9 +555,9 @@ static void feed_turn_end(struct tui *t, const struct cadre_event *e)
 
 static void note_retry(struct tui *t, const struct cadre_event *e)
 {
-	int64_t now = tui_now_ms(), left_ms = cadre_event_figure(e, CADRE_FIGURE_LEFT_MS);
+	int64_t now = tui_now_ms(), left_ms = cadre_event_int(e, CADRE_INT_LEFT_MS);
 
-	t->retry_due_ms = now + cadre_event_figure(e, CADRE_FIGURE_DELAY_MS);
+	t->retry_due_ms = now + cadre_event_int(e, CADRE_INT_DELAY_MS);
 	t->retry_end_ms = left_ms ? now + left_ms : 0;
 	if (!t->retries++)
 		t->retry_ms = now;

@@ -108,7 +108,7 @@ static const struct event_task *task_of(const struct cadre_event *e, struct even
 	return scratch;
 }
 
-const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail which)
+const char *cadre_event_str(const struct cadre_event *e, enum cadre_str which)
 {
 	const struct event_agent *a = e ? e->event->agent : NULL;
 	struct event_task scratch;
@@ -120,54 +120,54 @@ const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail wh
 		return "";
 	const struct event_task *t = task_of(e, &scratch);
 	const struct agent_tree *tree = &e->session->tree;
-	if (which == CADRE_DETAIL_COLOR) { /* a fork has none */
+	if (which == CADRE_STR_COLOR) { /* a fork has none */
 		const struct catalog *r = tree->services->registry;
 		const struct catalog_entry *entry = r ? agent_registry_find(r, str_from(a->type)) : NULL;
 		text = entry ? agent_color(entry->definition) : NULL;
-	} else if (which == CADRE_DETAIL_PATH) {
+	} else if (which == CADRE_STR_PATH) {
 		const struct agent *agent = agent_tree_find(&e->session->tree, a->id);
 		if (agent)
 			add_path(&path, agent);
 		text = agent ? arena_str(&event_mutable(e)->arena, buf_str(&path)).p : a->description;
-	} else if (which == CADRE_DETAIL_END) {
+	} else if (which == CADRE_STR_END) {
 		if (t)
 			(void)end_state_parse(str_from(t->state), &state);
 		text = t ? end_states[state].summary : NULL;
 	} else {
-		const char *const texts[] = { [CADRE_DETAIL_TYPE] = a->type,
-					      [CADRE_DETAIL_NAME] = a->name,
-					      [CADRE_DETAIL_DESCRIPTION] = a->description,
-					      [CADRE_DETAIL_PARENT] = a->parent_id,
-					      [CADRE_DETAIL_STATE] = t ? t->state : NULL,
-					      [CADRE_DETAIL_LAST_TOOL] = t ? t->last_tool : NULL,
-					      [CADRE_DETAIL_MODEL] = t ? t->model : NULL,
-					      [CADRE_DETAIL_WORKTREE] = t ? t->worktree : NULL,
-					      [CADRE_DETAIL_TEAM] = t ? t->team : NULL };
+		const char *const texts[] = { [CADRE_STR_TYPE] = a->type,
+					      [CADRE_STR_NAME] = a->name,
+					      [CADRE_STR_DESCRIPTION] = a->description,
+					      [CADRE_STR_PARENT] = a->parent_id,
+					      [CADRE_STR_STATE] = t ? t->state : NULL,
+					      [CADRE_STR_LAST_TOOL] = t ? t->last_tool : NULL,
+					      [CADRE_STR_MODEL] = t ? t->model : NULL,
+					      [CADRE_STR_WORKTREE] = t ? t->worktree : NULL,
+					      [CADRE_STR_TEAM] = t ? t->team : NULL };
 		text = (size_t)which < COUNT_OF(texts) ? texts[which] : NULL;
 	}
 	return text ? text : "";
 }
 
-int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
+int64_t cadre_event_int(const struct cadre_event *e, enum cadre_int which)
 {
 	struct event_task scratch;
 
 	if (!e)
 		return 0;
-	if (which == CADRE_FIGURE_LINES)
+	if (which == CADRE_INT_LINES)
 		return (int64_t)e->event->lines;
-	if (which == CADRE_FIGURE_DELAY_MS || which == CADRE_FIGURE_LEFT_MS)
-		return which == CADRE_FIGURE_DELAY_MS ? e->event->delay_ms : e->event->left_ms;
+	if (which == CADRE_INT_DELAY_MS || which == CADRE_INT_LEFT_MS)
+		return which == CADRE_INT_DELAY_MS ? e->event->delay_ms : e->event->left_ms;
 	const struct event_agent *a = e->event->agent;
 	const struct event_task *t = task_of(e, &scratch);
-	if (which == CADRE_FIGURE_DEPTH || !t)
-		return a && which == CADRE_FIGURE_DEPTH ? a->depth : 0;
-	const int64_t figures[] = { [CADRE_FIGURE_TURNS] = t->turns,
-				    [CADRE_FIGURE_TOOL_USES] = t->tool_uses,
-				    [CADRE_FIGURE_TOKENS] = t->usage.input + t->usage.cache_read +
-							    t->usage.cache_write + t->usage.output,
-				    [CADRE_FIGURE_MS] = (int64_t)t->duration_ms,
-				    [CADRE_FIGURE_COST_MICROS] = (int64_t)(t->cost_usd * 1e6 + 0.5) };
+	if (which == CADRE_INT_DEPTH || !t)
+		return a && which == CADRE_INT_DEPTH ? a->depth : 0;
+	const int64_t figures[] = { [CADRE_INT_TURNS] = t->turns,
+				    [CADRE_INT_TOOL_USES] = t->tool_uses,
+				    [CADRE_INT_TOKENS] = t->usage.input + t->usage.cache_read + t->usage.cache_write +
+							 t->usage.output,
+				    [CADRE_INT_MS] = (int64_t)t->duration_ms,
+				    [CADRE_INT_COST_MICROS] = (int64_t)(t->cost_usd * 1e6 + 0.5) };
 	return (size_t)which < COUNT_OF(figures) ? figures[which] : 0;
 }
 
@@ -190,7 +190,7 @@ const char *cadre_event_patch(const struct cadre_event *e, size_t *ret_n)
 	return patch.n ? patch.p : "";
 }
 
-int cadre_event_offers_edits(const struct cadre_event *e)
+int cadre_event_can_accept_edits(const struct cadre_event *e)
 {
 	return e && e->event->offers_edits;
 }
@@ -223,7 +223,7 @@ const char *cadre_event_question(const struct cadre_event *e, size_t i)
 	return e ? json_cstr(json_get(event_question(e, i), "question"), &event_mutable(e)->arena) : NULL;
 }
 
-int cadre_event_takes_several(const struct cadre_event *e, size_t i)
+int cadre_event_multi_select(const struct cadre_event *e, size_t i)
 {
 	return e && json_bool(json_get(event_question(e, i), "multiSelect"));
 }

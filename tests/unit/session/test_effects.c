@@ -28,7 +28,7 @@ TEST(managed_settings_bring_instructions_of_their_own)
 static void keep_type(const struct cadre_event *e, void *data)
 {
 	if (cadre_event_kind(e) == CADRE_AGENT_STARTED)
-		buf_addf(data, "%s ", cadre_event_detail(e, CADRE_DETAIL_TYPE));
+		buf_addf(data, "%s ", cadre_event_str(e, CADRE_STR_TYPE));
 }
 
 TEST(an_agent_without_a_type_is_a_fork_if_the_settings_say_so)

@@ -336,17 +336,17 @@ static void call_accessors(struct host *h, const struct cadre_event *e)
 	CHECK(CALL(cadre_event_text)(e, &n) && CALL(cadre_event_text)(e, NULL));
 	(void)CALL(cadre_event_frame)(e, &n);
 	(void)CALL(cadre_event_frame)(e, NULL);
-	for (int i = 0; i <= CADRE_DETAIL_TEAM; i++)
-		CHECK(CALL(cadre_event_detail)(e, (enum cadre_detail)i));
-	for (int i = 0; i <= CADRE_FIGURE_LEFT_MS; i++)
-		CHECK(CALL(cadre_event_figure)(e, (enum cadre_figure)i) >= 0);
+	for (int i = 0; i <= CADRE_STR_TEAM; i++)
+		CHECK(CALL(cadre_event_str)(e, (enum cadre_str)i));
+	for (int i = 0; i <= CADRE_INT_LEFT_MS; i++)
+		CHECK(CALL(cadre_event_int)(e, (enum cadre_int)i) >= 0);
 	CHECK(CALL(cadre_event_agent)(e) && CALL(cadre_event_name)(e) && CALL(cadre_event_why)(e) &&
 	      CALL(cadre_event_subtype)(e));
 	(void)CALL(cadre_event_rule)(e, 0);
 	CHECK(CALL(cadre_event_patch)(e, NULL) && CALL(cadre_event_is_error)(e) >= 0);
 	(void)CALL(cadre_event_question)(e, 0);
 	(void)CALL(cadre_event_choice)(e, 0, 0, NULL);
-	CHECK(CALL(cadre_event_offers_edits)(e) >= 0 && CALL(cadre_event_takes_several)(e, 0) >= 0);
+	CHECK(CALL(cadre_event_can_accept_edits)(e) >= 0 && CALL(cadre_event_multi_select)(e, 0) >= 0);
 }
 
 /* A session that is busy refuses these, and nothing changes. */
@@ -582,10 +582,10 @@ TEST(null_arguments_are_refused_or_ignored)
 	CHECK_CSTR(CALL(cadre_event_id)(NULL), "");
 	CHECK_CSTR(CALL(cadre_event_why)(NULL), "");
 	CHECK_CSTR(CALL(cadre_event_subtype)(NULL), "");
-	CHECK_CSTR(CALL(cadre_event_detail)(NULL, CADRE_DETAIL_TYPE), "");
-	CHECK_INT(CALL(cadre_event_figure)(NULL, CADRE_FIGURE_MS), 0);
-	CHECK_INT(CALL(cadre_event_is_error)(NULL) + CALL(cadre_event_offers_edits)(NULL) +
-			  CALL(cadre_event_takes_several)(NULL, 0),
+	CHECK_CSTR(CALL(cadre_event_str)(NULL, CADRE_STR_TYPE), "");
+	CHECK_INT(CALL(cadre_event_int)(NULL, CADRE_INT_MS), 0);
+	CHECK_INT(CALL(cadre_event_is_error)(NULL) + CALL(cadre_event_can_accept_edits)(NULL) +
+			  CALL(cadre_event_multi_select)(NULL, 0),
 		  0);
 	CHECK(!CALL(cadre_event_rule)(NULL, 0) && !CALL(cadre_event_question)(NULL, 0) &&
 	      !CALL(cadre_event_choice)(NULL, 0, 0, NULL));
