@@ -120,8 +120,7 @@ void question_answer(struct tool_call *call, const struct json *answers)
 		struct str said = json_is(answer, JSON_STRING) ? json_str(answer, &call->arena) : STR("(no answer)");
 		buf_addf(out, "- " STR_FMT "\n  " STR_FMT "\n", STR_ARG(text), STR_ARG(said));
 	}
-	buf_addf(&call->result_json, "{\"questions\":" STR_FMT ",\"answers\":" STR_FMT "}",
-		 STR_ARG(json_raw(questions)), STR_ARG(json_raw(answers)));
+	json_addf(&call->result_json, "{questions:%.*s, answers:%.*s}", JSON_ARG(questions), JSON_ARG(answers));
 	tool_call_end(call);
 }
 

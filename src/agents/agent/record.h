@@ -22,3 +22,4 @@ struct worktree_job *agent_record_take_worktree(const struct agent_record *t, co
 /* The end as a JSON object, for recorder_end(), and back from a loaded transcript: false if it has none. */
 void end_write(struct buf *out, const struct agent_record *t);
 bool end_read(struct agent_record *t, struct str json);
+bool end_load(struct agent_record *t); /* from its transcript; false: that has none, or there is no transcript */

@@ -210,13 +210,10 @@ int agent_continue(struct agent_record *record, struct str message, struct tool_
 static int resume_child(struct agent_record *record, struct agent *parent, struct tool_call *call,
 			const struct map *delivered, struct err *err)
 {
-	AUTO_BUF struct buf end = { 0 };
 	struct agent_definition *d;
 	struct limits limits;
 	char id[AGENT_NOTICE_LEN];
-	bool noted = record->state != AGENT_SUSPENDED;
-	bool ended = record->transcript && session_load_end(record->transcript, &end, NULL) > 0 &&
-		     end_read(record, buf_str(&end));
+	bool noted = record->state != AGENT_SUSPENDED, ended = end_load(record);
 
 	record->restored = false;
 	if (ended || (noted && !(record->transcript && session_load_begun(record->transcript)))) {

@@ -97,13 +97,16 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 {
 	struct json_out w = json_out(out);
 
-	json_putf(&w, "{status:'%s'", end_states[t->state].is_error ? end_states[t->state].state : "completed");
-	if (t->state != AGENT_COMPLETED)
-		json_kcstr(&w, "endState", end_states[t->state].state);
-	json_putf(&w, "prompt:'%s', agentId:'%s', agentType:'%s', content:[{type:'text'", t->prompt, t->id, t->type);
-	json_kstr(&w, "text", utf8_cut(buf_str(&t->report), REPORT_LIMIT));
-	json_putf(&w, "}], resolvedModel?:'%s', totalToolUseCount:%u, totalDurationMs:%lld, totalTokens:%lld, usage:",
-		  t->model, t->tool_uses, (long long)duration_ms(t), (long long)tokens_of(&t->usage));
+	const struct end_state_info *end = &end_states[t->state];
+	struct str text = utf8_cut(buf_str(&t->report), REPORT_LIMIT);
+
+	json_putf(
+		&w,
+		"{status:'%s', endState?:'%s', prompt:'%s', agentId:'%s', agentType:'%s', content:[{type:'text', "
+		"text:'%.*s'}], resolvedModel?:'%s', totalToolUseCount:%u, totalDurationMs:%lld, totalTokens:%lld, usage:",
+		end->is_error ? end->state : "completed", t->state != AGENT_COMPLETED ? end->state : NULL, t->prompt,
+		t->id, t->type, STR_ARG(text), t->model, t->tool_uses, (long long)duration_ms(t),
+		(long long)tokens_of(&t->usage));
 	usage_write(&w, &t->usage);
 	if (t->worktree)
 		json_putf(&w, "worktreePath:'%s', worktreeBranch:'%s'", t->worktree, t->branch);
@@ -166,16 +169,14 @@ void report_launched(struct tool_call *call, const struct agent_record *t)
 	if (t->transcript && !t->tree->switches.coordinator) /* a coordinator could not read it */
 		buf_addf(out, "\noutput_file: %s", t->transcript);
 	const struct agent *parent = call->env->owner;
-	struct json_out w = json_out(&call->result_json);
 	bool can_read = tool_set_find(&parent->tools, STR("Read")) || tool_set_find(&parent->tools, STR("Bash"));
 
-	json_open(&w, '{');
 	/* SDKs recognise an agent with this conversation's history by this word. */
-	json_putf(&w, "status:'%s', isAsync:true, agentId:'%s', description:'%s', prompt:'%s'",
-		  t->shares_history ? "sub_agent_entered" : "async_launched", t->id, t->description, t->prompt);
-	json_putf(&w, "resolvedModel?:'%s', outputFile:'%s', canReadOutputFile:!!%d", t->model,
-		  t->transcript ? t->transcript : "", t->transcript && can_read);
-	json_putf(&w, "canContinueAgent:!!%d}", t->recorded && !t->one_shot);
+	json_addf(&call->result_json,
+		  "{status:'%s', isAsync:true, agentId:'%s', description:'%s', prompt:'%s', resolvedModel?:'%s', "
+		  "outputFile:'%s', canReadOutputFile:!!%d, canContinueAgent:!!%d}",
+		  t->shares_history ? "sub_agent_entered" : "async_launched", t->id, t->description, t->prompt,
+		  t->model, t->transcript ? t->transcript : "", t->transcript && can_read, t->recorded && !t->one_shot);
 	tool_call_end(call);
 }
 
@@ -217,8 +218,7 @@ void report_notification(struct buf *out, const struct agent_record *t, struct s
 
 bool report_read(struct buf *out, struct agent_record *t)
 {
-	AUTO_BUF struct buf end = { 0 };
-	bool found = t->transcript && session_load_end(t->transcript, &end, NULL) > 0 && end_read(t, buf_str(&end));
+	bool found = end_load(t);
 
 	if (found)
 		add_report(out, t);

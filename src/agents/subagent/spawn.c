@@ -8,13 +8,13 @@
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 
-bool placement_background(const struct placement *p)
+bool spawn_in_background(const struct tree_switches *w, const struct spawn_request *r, bool wanted)
 {
-	if (p->disabled)
+	if (w->background_off)
 		return false;
-	if (p->definition || p->coordinator || p->fork_mode || p->host)
+	if (wanted || w->coordinator || w->fork_mode || w->background_host)
 		return true;
-	return p->call_says ? p->call_wants : p->by_default;
+	return r->background_given ? r->background : w->background_default;
 }
 
 enum { LONGEST_NAME = 64 };
@@ -87,7 +87,6 @@ static struct agent_record *make_record(struct agent *parent, const struct spawn
 	id_agent(id);
 	struct agent_record *t = agent_record_new(parent->tree, id);
 	struct arena *a = &t->arena;
-	const struct tree_switches *w = &parent->tree->switches;
 
 	t->type = arena_strdup(a, d ? d->name : FORK_TYPE);
 	t->name = arena_strdup(a, r->name);
@@ -96,16 +95,7 @@ static struct agent_record *make_record(struct agent *parent, const struct spawn
 	t->tool_use_id = arena_strdup(a, call->id);
 	t->parent_id = arena_strdup(a, parent->who.id);
 	t->depth = parent->who.depth + 1;
-	t->background = placement_background(&(struct placement){
-		.disabled = w->background_off,
-		.call_says = r->background_given,
-		.call_wants = r->background,
-		.definition = d && d->background,
-		.coordinator = w->coordinator,
-		.fork_mode = w->fork_mode,
-		.host = w->background_host,
-		.by_default = w->background_default,
-	});
+	t->background = spawn_in_background(&parent->tree->switches, r, d && d->background);
 	/* Explore and Plan answer once: they cannot be continued. */
 	t->one_shot = d && d->source == SOURCE_BUILT_IN && (!strcmp(d->name, "Explore") || !strcmp(d->name, "Plan"));
 	t->is_fork = !d;

@@ -89,20 +89,8 @@ void agent_record_notify(struct agent_record *t, struct agent *parent); /* its e
 struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why);
 void agent_resume(struct agent_record *record, struct agent *parent, struct tool_call *call);
 
-/* Foreground or background? The one function that decides. */
-
-struct placement {
-	bool disabled;    /* CLAUDE_CODE_DISABLE_BACKGROUND_TASKS */
-	bool call_says;   /* the call has run_in_background ... */
-	bool call_wants;  /* ... and this is its value */
-	bool definition;  /* background: true in the definition */
-	bool coordinator; /* the caller coordinates workers */
-	bool fork_mode;   /* forks are implied, and everything runs in the background */
-	bool host;        /* the host asked for it */
-	bool by_default;  /* CADRE_BACKGROUND_DEFAULT: if nothing else decides */
-};
-
-bool placement_background(const struct placement *p);
+/* Foreground or background? The one function that decides. wanted: by the definition */
+bool spawn_in_background(const struct tree_switches *w, const struct spawn_request *r, bool wanted);
 
 /* Limits that a child inherits stay for its life. */
 

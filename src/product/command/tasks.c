@@ -136,9 +136,7 @@ static void add_past_session(struct task_list *l, const char *project_dir, const
 	struct task_session *s = add_session(l, session);
 	s->project_dir = arena_strdup(&l->arena, project_dir);
 	for (struct agent_record *record = tree.records; record; record = record->next) {
-		AUTO_BUF struct buf end = { 0 };
-		bool ended = session_load_end(record->transcript, &end, NULL) > 0 && end_read(record, buf_str(&end));
-		if (!ended && l->counts) {
+		if (!end_load(record) && l->counts) {
 			(void)session_each_line(record->transcript, count_line, record, NULL);
 			record->cost_usd = record->model ? model_cost_usd(NULL, record->model, &record->usage) : 0;
 		}

@@ -182,7 +182,7 @@ int cadre_answer_question(struct cadre_session *s, const char *id, const char *c
 	json_close(&w);
 	if (ask) {
 		AUTO_BUF struct buf decision = { 0 };
-		buf_addf(&decision, "{\"behavior\":\"allow\",\"updatedInput\":{\"answers\":%s}}", text.p);
+		json_addf(&decision, "{behavior:'allow', updatedInput:{answers:%s}}", text.p);
 		(void)pane_decide(&s->tree, id, buf_str(&decision));
 		return CADRE_OK;
 	}

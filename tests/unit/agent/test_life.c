@@ -166,7 +166,7 @@ TEST(a_host_may_ask_for_agents_in_the_background)
 	open_tree(&st, &t);
 
 	CHECK(t.switches.background_host);
-	CHECK(placement_background(&(struct placement){ .host = t.switches.background_host }));
+	CHECK(spawn_in_background(&t.switches, &(struct spawn_request){ 0 }, false));
 	agent_tree_release(&t);
 	agent_tree_remove_dirs(&t);
 	close_stage(&st);

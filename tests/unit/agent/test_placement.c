@@ -40,18 +40,19 @@ static bool is_background(unsigned facts)
 	return lines[i].background;
 }
 
-static struct placement placement_of(unsigned facts)
+static bool placed_in_background(unsigned facts)
 {
-	return (struct placement){
-		.disabled = facts & DISABLED,
-		.call_says = facts & CALL_SAYS,
-		.call_wants = facts & CALL_WANTS,
-		.definition = facts & DEFINITION,
+	const struct tree_switches switches = {
+		.background_off = facts & DISABLED,
 		.coordinator = facts & COORDINATOR,
 		.fork_mode = facts & FORK_MODE,
-		.host = facts & HOST,
-		.by_default = facts & BY_DEFAULT,
+		.background_host = facts & HOST,
+		.background_default = facts & BY_DEFAULT,
 	};
+	const struct spawn_request request = { .background_given = facts & CALL_SAYS,
+					       .background = facts & CALL_WANTS };
+
+	return spawn_in_background(&switches, &request, facts & DEFINITION);
 }
 
 TEST(every_combination_of_facts_is_placed_as_the_rule_says)
@@ -59,8 +60,7 @@ TEST(every_combination_of_facts_is_placed_as_the_rule_says)
 	unsigned in_background = 0;
 
 	for (unsigned facts = 0; facts < ALL_FACTS; facts++) {
-		struct placement p = placement_of(facts);
-		bool background = placement_background(&p);
+		bool background = placed_in_background(facts);
 		if (background != is_background(facts))
 			fail_msg("facts 0x%02x are placed wrongly", facts);
 		in_background += background;
@@ -71,18 +71,18 @@ TEST(every_combination_of_facts_is_placed_as_the_rule_says)
 
 TEST(an_agent_runs_in_the_foreground_if_nothing_is_said)
 {
-	CHECK(!placement_background(&(struct placement){ 0 }));
+	CHECK(!placed_in_background(0));
 }
 
 TEST(a_definition_that_wants_the_background_wins_over_a_call_that_does_not)
 {
-	CHECK(placement_background(&(struct placement){ .definition = true, .call_says = true, .call_wants = false }));
+	CHECK(placed_in_background(DEFINITION | CALL_SAYS));
 }
 
 TEST(a_call_that_says_no_wins_over_the_default_only)
 {
-	CHECK(!placement_background(&(struct placement){ .by_default = true, .call_says = true }));
-	CHECK(placement_background(&(struct placement){ .by_default = true }));
+	CHECK(!placed_in_background(BY_DEFAULT | CALL_SAYS));
+	CHECK(placed_in_background(BY_DEFAULT));
 }
 
 int test_placement(void)
