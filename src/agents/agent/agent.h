@@ -85,7 +85,7 @@ struct agent {
 	struct tool_set tools;         /* all that it has; deferred ones are not in its requests (context.h) */
 	struct deferral deferral;
 	struct hook_set *hooks;  /* of its definition; reference, NULL: none */
-	const char *agent_types; /* "a, b" of Agent(a, b) in its tools: whom it may start; NULL: anybody */
+	const char *agent_types; /* "a, b" of Agent(a, b) in its tools: the types that it may start; NULL: all */
 	bool is_fork;            /* a child with its parent's history, prompt and tools; it starts no forks */
 	/* Whose history it begins with: its parent, or of a forked session the other main agent, until it is up. NULL: none */
 	struct agent *origin;

@@ -12,7 +12,7 @@ struct one_shot;
 /* Texts are copied, but instructions and label: constants */
 struct one_shot_spec {
 	struct services *services;
-	const char *session_id, *agent_id; /* whom it is about; agent_id NULL or "": the main agent */
+	const char *session_id, *agent_id; /* the agent that it is about; agent_id NULL or "": the main agent */
 	const char *label;                 /* who asks, for the model server */
 	const char *instructions;
 	const char *model; /* NULL: the small one */

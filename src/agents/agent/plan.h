@@ -24,7 +24,7 @@ void plan_leave(struct agent *a);
 /* The file of this agent's plan; its directory need not be there. The agent's arena. */
 const char *plan_path(struct agent *a);
 bool plan_read(struct agent *a, struct buf *out); /* false: there is none */
-/* Makes the plan of an ExitPlanMode call complete before anybody is asked: in its input and in the file. False: there is
+/* Makes the plan of an ExitPlanMode call complete before the user is asked: in its input and in the file. False: there is
  * nothing to approve, and the call has been answered. */
 bool plan_present(struct agent *a, struct tool_call *call);
 /* How to work in plan mode, for the model. */

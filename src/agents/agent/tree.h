@@ -40,7 +40,7 @@ struct tree_switches {
 enum member_state {
 	MEMBER_STARTS,
 	MEMBER_WORKS,
-	MEMBER_AWAITS, /* its plan lies at the lead */
+	MEMBER_AWAITS, /* the lead has its plan */
 	MEMBER_IDLE,
 	MEMBER_PARKED, /* idle, and not in memory */
 	MEMBER_FAILED, /* its last run failed; a message tries again */
@@ -53,23 +53,23 @@ struct agent_member {
 	bool plan_approved; /* ... as it did */
 	int64_t joined_ms, active_ms;
 	enum member_state state;
-	bool announced;         /* hosts know that it is there; also while it is parked */
-	bool restoring;         /* its transcript of an earlier process is being read ... */
-	bool mail_came;         /* ... and it got mail meanwhile */
-	bool failed;            /* the run that is over */
-	unsigned tasks_shown;   /* to TaskCompleted hooks, at the end of this run */
-	bool by_lead;           /* the lead began this run ... */
-	bool told_lead;         /* ... and it has spoken to the lead in it */
-	bool interrupted;       /* the run that is over, by the user */
-	char said[256];         /* what it sent to other members since the lead heard of it: "[to NAME] SUMMARY" */
-	char completed[12];     /* number of the task that it completed last, since then; "": none */
-	const char *shutdown;   /* id of the open request to shut down; NULL: none */
-	const char *plan;       /* id of the open request for approval; NULL: none */
-	const char *early;      /* texts of messages that came before its first message; NULL: none */
-	bool in_pane;           /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
-	bool foreign;           /* ... of another program, which has the inbox files only */
-	const char *session;    /* ... and this session; NULL: it is not */
-	char pane[16];          /* of its newest process; "": none */
+	bool announced;       /* hosts know that it is there; also while it is parked */
+	bool restoring;       /* its transcript of an earlier process is being read ... */
+	bool mail_came;       /* ... and it got mail meanwhile */
+	bool failed;          /* the run that is over */
+	unsigned tasks_shown; /* to TaskCompleted hooks, at the end of this run */
+	bool by_lead;         /* the lead began this run ... */
+	bool told_lead;       /* ... and it has spoken to the lead in it */
+	bool interrupted;     /* the run that is over, by the user */
+	char said[256];       /* what it sent to other members since its last report to the lead: "[to NAME] SUMMARY" */
+	char completed[12];   /* number of the task that it completed last, since then; "": none */
+	const char *shutdown; /* id of the open request to shut down; NULL: none */
+	const char *plan;     /* id of the open request for approval; NULL: none */
+	const char *early;    /* texts of messages that came before its first message; NULL: none */
+	bool in_pane;         /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
+	bool foreign;         /* ... of another program, which has the inbox files only */
+	const char *session;  /* ... and this session; NULL: it is not */
+	char pane[16];        /* of its newest process; "": none */
 	int64_t pid, pid_start; /* the same */
 	uint32_t unread;        /* messages that wait for its process ... */
 	size_t unread_bytes;    /* ... and their size */
@@ -125,7 +125,7 @@ struct agent_record {
 	bool background, one_shot, is_fork, built_in;
 	bool shares_history;  /* a fork, or forkContext: it began with its parent's history */
 	bool stopped_by_user; /* agents cannot continue it */
-	bool stop_asked;      /* this run is to end: on disk before the one that stops it hears so */
+	bool stop_asked;      /* this run is to end: on disk before the one that stops it gets an answer */
 	enum end_state state;
 	struct agent *live;           /* NULL: it does not run */
 	int64_t started_ms, ended_ms; /* wall clock */
@@ -140,7 +140,7 @@ struct agent_record {
 	struct buf report;             /* the last text; emptied when its parent has it and it is on disk */
 	const char *transcript, *meta; /* paths; NULL: nothing is kept */
 	bool recorded;
-	bool restored; /* of an earlier process, and not taken up yet */
+	bool restored; /* of an earlier process, and not resumed yet */
 	bool cut_off;  /* the same: that process ended without its session being closed */
 	struct {
 		const char *model, *effort, *isolation; /* as the call wished; NULL: it did not */
@@ -312,7 +312,7 @@ struct agent_tree {
 	struct tool agent_tool;                      /* the Agent tool with the roster in its description */
 	struct tool send_tool;                       /* SendMessage where there are teams */
 	struct head *agent_definition;               /* a reference; shared with other sessions: it has several KB */
-	const char *agent_base;                      /* the definition without whom one can call */
+	const char *agent_base;                      /* the definition without the list of agents */
 	struct {
 		const char *file; /* borrowed from the set */
 		struct hook_set *set;

@@ -53,7 +53,7 @@ const char *agent_tree_sandbox_word(
 	struct agent_tree *t);                     /* "full", "reduced" or "none"; NULL: the settings want none */
 void agent_tree_remove_dirs(struct agent_tree *t); /* removes directories that are not needed any more */
 
-/* The Agent tool as the model sees it: the tool of the room `tools` with whom one can call in its
+/* The Agent tool as the model sees it: the tool of the room `tools` with the agents that can be called in its
  * description, and without parameters that have no meaning in this run. */
 
 /* base: the tool from the table. Returns the tree's own, good as long as the tree. */

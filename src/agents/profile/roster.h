@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * roster.h - the text that tells a main agent whom it can call.
+ * roster.h - the list of agents that a main agent can call.
  *
  * One line a type: "- NAME: when to use it (Properties: access to current context; Tools: Read, Grep)". If all lines
  * together exceed the budget, descriptions and lists of tools are shortened, as little as possible; if that does not help,

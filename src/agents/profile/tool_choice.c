@@ -222,7 +222,7 @@ void tool_choice_birth(struct tool_choice *c, const struct agent_definition *d, 
 	struct permission_limit *only = arena_alloc(a, (c->only.count + 1) * sizeof *only);
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->only.count; i++) /* whom it may start is no limit of those below it */
+	for (size_t i = 0; i < c->only.count; i++) /* the types it may start do not limit those below it */
 		if (strcmp(c->only.list[i].tool, "Agent") != 0)
 			only[n++] = c->only.list[i];
 	*ret_birth = (struct permission_birth){

@@ -67,7 +67,7 @@ static inline void agent_stop_waited(struct agent_tree *t, const struct tool_cal
 }
 /* Moves it to the background: its call is finished with "launched". False: no call waited, or it cannot be. */
 bool agent_to_background(struct agent *a);
-/* The conversation was set back: children of calls that are behind that point are to end; whom, by name. Before agent_tree_restore. */
+/* The conversation was set back: children of later calls are to end; ret_names: which. Before agent_tree_restore. */
 void agent_tree_set_back(struct agent_tree *t, const struct map *later, struct buf *ret_names);
 /* After a resumed parent is open: continues children that were at work and reports ends that were not reported. */
 void agent_tree_restore(struct agent *parent, const struct map *delivered);

@@ -104,7 +104,7 @@ bool team_send(struct tool_call *call);
 /* A plan for the lead, on disk there when it returns; the open request is in r->member->plan. */
 int team_put_plan(struct agent_record *r, const char *call_id, const char *path, struct str plan, struct err *err);
 bool team_plan(struct agent *a, struct tool_call *call); /* ExitPlanMode of a member whose plan the lead approves */
-/* Ends the call: the plan lies at the lead, and the agent waits. */
+/* Ends the call: the lead has the plan, and the agent waits. */
 void team_answer_planned(struct agent *a, struct tool_call *call, struct str plan, const char *request);
 
 /* run_end.c */
@@ -116,7 +116,7 @@ extern const struct team_ops team_ops;
 void team_run_over(struct agent *a, bool again, bool all_read);
 void team_announce_gone(struct agent_record *r); /* to hosts: of one that is not in memory */
 void team_forget_jobs(struct team *t);           /* it is closed; what they change is changed all the same */
-void team_run_begins(struct agent_record *r);    /* what the lead has heard of its runs is forgotten */
+void team_run_begins(struct agent_record *r);    /* what the lead was told of its runs is forgotten */
 /* What became of a member, as a message to the lead */
 void team_tell_end(struct agent_record *r, const char *id, const char *text);
 

@@ -32,5 +32,5 @@ bool inbox_entry_is_bad(const struct json *entry);
 bool structured_clean(struct buf *out, struct str text, const char *sender);
 /* inbox as others see it with the messages that wait for one of our agents (mine: a JSON array, each marked as read). */
 int inbox_mirror(struct buf *out, struct str inbox, struct str mine, struct err *err);
-/* inbox with one more entry at its end. 1: an entry with this id is there already; out is empty then. -ERR_PARSE: it is no array. */
+/* inbox with one more entry at its end. 1: an entry with this id is there already; out is empty then. -ERR_PARSE: not an array. */
 int inbox_add(struct buf *out, struct str inbox, const char *id, struct str entry, struct err *err);

@@ -110,7 +110,7 @@ static inline const char *definition_text(struct definition_reader *r, const str
 /* The index of the value in a list of words that ends with NULL, any case; -1: not in the list. */
 int definition_word(struct definition_reader *r, const struct json *value, const char *const *words);
 
-/* Of tools or skills, as written, in order, without doubles: a text with commas or blanks between them, a list, JSON in a
+/* Of tools or skills, as written, in order, without duplicates: a text with commas or blanks between them, a list, JSON in a
  * text, a map of booleans. Parentheses hold together: `Bash(git add *), Read` is two names. */
 struct name_list {
 	bool present; /* the key is there: present and empty means none, absent means inherit */

@@ -2,7 +2,7 @@
  * registry.h - the catalog of skills and commands, and their list for a model.
  *
  * plugins < project (.claude/skills and .claude/commands of each --add-dir, then of the repository's root down to cwd; then
- * nested directories, which agents came upon below cwd) < user (CONFIG/skills, CONFIG/commands) < managed
+ * nested directories, which agents found below cwd) < user (CONFIG/skills, CONFIG/commands) < managed
  * (MANAGED/.claude/skills, .../commands).
  *
  * Of two with one name a skill wins over a command, otherwise the later location wins. Of the project the directory nearest to

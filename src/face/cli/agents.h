@@ -20,7 +20,7 @@ struct agents {
 	struct agent_row *first;
 	size_t running, asking;
 	double cost_usd;
-	int64_t recent_until_ms; /* the newest end is no news from then on */
+	int64_t recent_until_ms; /* from then on the newest end is not shown as new */
 };
 
 enum { AGENTS_RECENT_MS = 5000 }; /* so long an agent that has ended stays below the answer */

@@ -2,7 +2,7 @@
  * flag.h - the command line of the program. One const table has the name, argument, effect and help text of every
  * flag; parser, help, completion and manual read its rows. Options of commands are in the library (cadre_command.h).
  *
- * To add a flag: 1. a row in flag.c, in the group where --help shall show it; cadre_set() gets it, unless it is FLAG_OWN and
+ * To add a flag: 1. a row in flag.c, in the group where --help shows it; cadre_set() gets it, unless it is FLAG_OWN and
  * read with args_has() or args_value(); 2. a row in tests/unit/cli/test_flag.c. */
 #pragma once
 #include "lib/args/args.h"

@@ -10,5 +10,5 @@ struct image_head {
 
 bool image_head_of(struct str bytes, struct image_head *ret_head); /* false: none of those that models take */
 /* The next path of a paste as terminals write it: quoted, with backslashes before blanks, as a file: URL, or as it is. false: there
- * is none, or it is no path. */
+ * is none, or it is not a path. */
 bool image_next_path(struct str *rest, struct buf *ret_path);

@@ -138,5 +138,5 @@ enum keymap_found keymap_find(struct keymap *m, unsigned contexts, const struct 
 bool keymap_translate(const struct keymap *m, unsigned contexts, struct key *key);
 /* The strokes of one key as in the file, lower case, modifiers in one order; false: it cannot be bound */
 bool keymap_name(const struct key *key, char ret_name[KEYMAP_KEYS_BYTES]);
-bool keymap_normalise(struct str keys, char ret_keys[KEYMAP_KEYS_BYTES]); /* of the file; false: that is no key */
+bool keymap_normalise(struct str keys, char ret_keys[KEYMAP_KEYS_BYTES]); /* of the file; false: not a key */
 void keymap_add_help(const struct keymap *m, struct buf *out);            /* KEYS tab WORDS for each action */

@@ -136,7 +136,7 @@ static bool describe_plan(struct tui *t, struct styled *out, struct str text)
 	return text.n > 0;
 }
 
-/* What an edit would change, below the path of its file. False: it is no edit, or it cannot be applied. */
+/* What an edit would change, below the path of its file. False: not an edit, or it cannot be applied. */
 static bool describe_edit(struct tui *t, struct styled *out, const struct cadre_event *e)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -572,7 +572,7 @@ static void words_key(struct tui *t, struct draft *words, const struct key *key)
 	if (key->code == KEY_ENTER && !key->alt && !key->shift && (words->text.n || t->lines))
 		confirm(t);
 	else if (key->code == KEY_ESC) {
-		if (t->asks->in_rule) /* the rule is no reason */
+		if (t->asks->in_rule) /* the rule is not a reason */
 			draft_clear(words);
 		t->asks->in_rule = false;
 		t->asks->in_words = t->lines != NULL;

@@ -83,7 +83,7 @@ static void enter_line(struct tui *t)
 	draft_add_history(d, str_trim(buf_str(&d->text)));
 	history_append(t, str_trim(buf_str(&d->text)));
 	draft_keep(d, &kept);
-	struct str typed = str_trim(buf_str(&kept)); /* what was pasted is no command, but can be what one gets */
+	struct str typed = str_trim(buf_str(&kept)); /* what was pasted is not a command, but can be its argument */
 	vim_reset(&t->vim, d);
 	menu_close(t);
 	if (str_starts(typed, STR("!"))) {

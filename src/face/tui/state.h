@@ -311,7 +311,7 @@ void ask_key(struct tui *t, const struct key *key);
 /* form.c: forms of servers. */
 
 struct form;
-struct form *form_new(const struct cadre_event *e); /* NULL: it is no form */
+struct form *form_new(const struct cadre_event *e); /* NULL: not a form */
 void form_free(struct form *f);
 bool form_key(struct form *f, const struct key *key); /* true: it is complete and can be sent */
 size_t form_count(const struct form *f);

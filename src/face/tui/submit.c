@@ -21,7 +21,7 @@ void tui_begin_turn(struct tui *t)
 	tui_begin_copy(t);
 }
 
-/* What goes along with the prompt: output of `!`, which is no part of what was typed, and files */
+/* What goes along with the prompt: output of `!`, which is not typed, and files */
 static void take_blocks(struct tui *t, struct buf *ret)
 {
 	AUTO_BUF struct buf joined = t->joined, attached = t->attached, valid = { 0 };

@@ -376,7 +376,7 @@ bool menu_key(struct tui *t, const struct key *key)
 		return true;
 	}
 	bool enter = key->code == KEY_ENTER && !key->shift && !key->alt;
-	if (!m->count && enter) { /* nothing was found: what was searched for is no prompt */
+	if (!m->count && enter) { /* nothing was found: what was searched for is not a prompt */
 		menu_close(t);
 		return true;
 	}

@@ -21,13 +21,12 @@ struct hook_batch; /* the hooks of one event, until the last has ended */
 struct hook_context {
 	const char *session_id, *transcript_path, *cwd;
 	const char *prompt_id, *permission_mode, *effort;
-	const char *agent_id,
-		*agent_type;     /* agent_id only inside a subagent: it is also whom the processes belong to */
-	const char *project_dir; /* CLAUDE_PROJECT_DIR: stays at the session's root, whatever cwd is */
-	const char *env_file;    /* CLAUDE_ENV_FILE for the events that have one */
-	const char *const *envp; /* of child processes; NULL: ours */
-	const char *results_dir; /* texts above HOOK_TEXT_LIMIT go to files here; NULL: they are cut */
-	void *cage;              /* child_options.cage; borrowed until the agent has ended */
+	const char *agent_id, *agent_type; /* agent_id only inside a subagent: the processes belong to it, too */
+	const char *project_dir;           /* CLAUDE_PROJECT_DIR: stays at the session's root, whatever cwd is */
+	const char *env_file;              /* CLAUDE_ENV_FILE for the events that have one */
+	const char *const *envp;           /* of child processes; NULL: ours */
+	const char *results_dir;           /* texts above HOOK_TEXT_LIMIT go to files here; NULL: they are cut */
+	void *cage;                        /* child_options.cage; borrowed until the agent has ended */
 };
 
 enum { HOOK_TEXT_LIMIT = 10000 }; /* UTF-16 units of a text for the model or the user */

@@ -4,9 +4,9 @@
  * Each agent has one struct permission, which it owns; a child's points to its parent's. A decision looks at the whole line
  * up to the main agent:
  *
- *     deny rules and limits of anybody in the line -> DENY
+ *     deny rules and limits of any agent in the line -> DENY
  *     plan mode and something that writes          -> DENY
- *     ask rules of anybody in the line             -> ASK
+ *     ask rules of any agent in the line           -> ASK
  *     protected or critical path, a question       -> ASK (protected: not in bypass)
  *     a command that wishes to leave the sandbox   -> ASK
  *     a hook allows, or bypass                     -> ALLOW

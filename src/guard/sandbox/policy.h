@@ -87,7 +87,7 @@ struct sandbox_policy *sandbox_policy_again(const struct sandbox_policy *p);
 bool host_split(struct str text, struct str *ret_name, uint64_t *port);
 /* NULL: a command may reach this host; else why not. port needs a look for names that are allowed without one. */
 const char *host_refusal(const struct sandbox_policy *p, struct str host, unsigned port);
-/* Whether a person may be asked about a host that is refused: no list speaks of it, and it is not this machine. */
+/* Whether a person may be asked about a host that is refused: no list names it, and it is not this machine. */
 bool host_may_be_asked(const struct sandbox_policy *p, struct str host, unsigned port);
 /* Whether a socket of a program outside may be reached; path is absolute. */
 bool sandbox_may_connect(const struct sandbox_policy *p, const char *path);

@@ -88,7 +88,7 @@ static enum request_state read_http(struct proxy_request *r, struct str said)
 		return REQUEST_PART;
 	struct str headers = { said.p, (size_t)(end - said.p) };
 	struct str body = { end + 4, said.n - headers.n - 4 };
-	for (size_t i = 0; i < headers.n; i++) /* one that is no end of a line ends it for some servers */
+	for (size_t i = 0; i < headers.n; i++) /* one that does not end a line ends it for some servers */
 		if (!headers.p[i] || (headers.p[i] == '\r' && headers.p[i + 1] != '\n'))
 			return REQUEST_BAD;
 	struct str line = cut_line(&headers);

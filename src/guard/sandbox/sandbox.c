@@ -365,7 +365,7 @@ static bool is_excluded(const struct sandbox_policy *p, const char *command)
 	for (size_t i = 0; plain && i < script.count; i++) {
 		const struct shell_command *c = &script.commands[i];
 		struct command_text text = { shell_command_text(&a, c), c->source };
-		if (c->word_count && c->redirect_count) /* 2>&1 is no part of what an entry names */
+		if (c->word_count && c->redirect_count) /* 2>&1 is not part of what an entry names */
 			text.exact = text.words;
 		bool named = false;
 		for (const char *const *e = p->excluded; *e && !named; e++) {

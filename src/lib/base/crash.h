@@ -30,7 +30,7 @@
 	X(notice_delivered)    /* the message that carries it is on disk */                            \
 	X(team_recorded)       /* the line of a new team is on disk, the call has no result */         \
 	X(mail_queued)         /* a message within a team is on disk, its sender has no result */      \
-	X(plan_sent)           /* a plan lies at the lead, the member's call has no result */          \
+	X(plan_sent)           /* the lead has a plan, the member's call has no result */              \
 	X(plan_answered)       /* the answer is in the member's meta file, it is not told */           \
 	X(shutdown_sent)       /* a request to shut down is at the member */                           \
 	X(shutdown_approved)   /* the lead has the member's word, the member lives */                  \

@@ -23,7 +23,7 @@ struct cadre_session {
 	struct arena arena; /* texts that live as long as the session */
 	char id[UUID_LEN + 1];
 	struct kick kick;            /* its one step (turn.c) */
-	bool lead_resumes;           /* a member in a pane: its turns of before are taken up */
+	bool lead_resumes;           /* a member in a pane: its earlier turns are resumed */
 	bool closing, closing_begun; /* it is freed when nothing of it runs */
 	bool counted;                /* among what keeps cadre_run() going */
 	bool gave_up;                /* waiting for children in the background took too long */

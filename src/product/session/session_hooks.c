@@ -368,7 +368,7 @@ static void report_lost_restrictions(struct cadre_session *s, const struct catal
 				   count - MOST_REFUSALS);
 }
 
-/* What an administrator or the user has switched off is no news. */
+/* What an administrator or the user has switched off is not reported. */
 static void report_refused_servers(struct cadre_session *s)
 {
 	const struct mcp_config *config = s->tree.policy->mcp_config;

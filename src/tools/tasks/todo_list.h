@@ -54,7 +54,7 @@ const char *todo_status_name(enum todo_status status);
 bool todo_status_find(struct str name, enum todo_status *ret_status);
 bool todo_read_id(struct str text, unsigned *ret_id);
 bool todo_add_id(struct arena *a, struct todo_ids *ids, unsigned id); /* a new array; false: it is there already */
-/* Texts in the arena. False: it is no item. */
+/* Texts in the arena. False: not an item. */
 bool todo_read_text(struct str text, unsigned id, struct arena *a, struct todo *ret);
 /* A member with an array: those that are open in this list; NULL: all */
 void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *open_in);
