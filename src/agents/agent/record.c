@@ -350,16 +350,15 @@ struct worktree_job *agent_record_take_worktree(const struct agent_record *r, co
 						void *data)
 {
 	const struct agent_tree *t = r->tree;
-	struct worktree_spec spec = { .agent_id = r->id,
-				      .cwd = cwd,
-				      .fresh = t->worktree.fresh,
-				      .checked = true,
-				      .trusted = t->switches.trusted,
-				      .session_root = t->main.cwd,
-				      .symlink_dirs = t->worktree.symlink_dirs,
-				      .sparse_paths = t->worktree.sparse_paths };
-
 	struct services *sv = t->services;
+	const struct worktree_spec spec = { .agent_id = r->id,
+					    .cwd = cwd,
+					    .fresh = t->worktree.fresh,
+					    .checked = true,
+					    .trusted = t->switches.trusted,
+					    .session_root = t->main.cwd,
+					    .symlink_dirs = t->worktree.symlink_dirs,
+					    .sparse_paths = t->worktree.sparse_paths };
 
 	if (!sv->worktrees)
 		sv->worktrees = worktree_pool_new(sv->loop, sv->spawner);

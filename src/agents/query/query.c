@@ -194,7 +194,8 @@ static int take_notices(struct query *q, struct err *err)
 	int status = query_add_line(q, &line, err);
 	free(blocks);
 	free(ids);
-	drop_notices(q, due);
+	if (status == 0) /* else they wait for a disk that takes them */
+		drop_notices(q, due);
 	return status;
 }
 

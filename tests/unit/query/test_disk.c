@@ -132,9 +132,32 @@ TEST(a_cancel_on_a_full_disk_ends_the_turn_all_the_same)
 	stage_release(&s);
 }
 
+TEST(a_notice_that_cannot_be_written_waits_for_the_next_request)
+{
+	STAGE(s, { .stream = SAYS("m1", "seen") });
+	struct agent *a = stage_agent(&s);
+	AUTO_BUF struct buf text = { 0 };
+	size_t ends[8];
+	stage_prompt(a, "hi");
+	query_notice(&a->q, NULL, STR("a child has ended"));
+	CHECK_INT(read_lines(s.path, &text, ends, COUNT_OF(ends)), 1);
+	limit_files(text.n);
+	loop_run(s.loop);
+	limit_files(RLIM_INFINITY);
+	CHECK_INT(s.q->end, QUERY_DISK_ERROR);
+
+	stage_prompt(a, "go on");
+	loop_run(s.loop);
+
+	CHECK_CSTR(stage_transcript(&s, s.q), "u:hi, u:go on, u:a child has ended, a:seen");
+	stage_check_disk(&s);
+	stage_release(&s);
+}
+
 int test_disk(void)
 {
-	return RUN_TESTS(T(every_line_of_a_turn_may_be_the_one_that_does_not_fit),
+	return RUN_TESTS(T(a_notice_that_cannot_be_written_waits_for_the_next_request),
+			 T(every_line_of_a_turn_may_be_the_one_that_does_not_fit),
 			 T(a_prompt_that_cannot_be_written_is_refused),
 			 T(a_cancel_on_a_full_disk_ends_the_turn_all_the_same));
 }
