@@ -355,8 +355,10 @@ bool structured_output_retry(struct cadre_session *s)
 		return false;
 	}
 	struct segment *block = segment_text(str_from(reminder));
-	if (query_add_user(q, &block, 1, true, &err) < 0)
+	if (query_add_user(q, &block, 1, true, &err) < 0) {
+		query_end_disk(q, &err);
 		return false;
+	}
 	query_continue(q);
 	return true;
 }

@@ -296,8 +296,21 @@ static bool turn_follows_opening(struct cadre_session *s)
 	if (q->end != QUERY_DONE || s->turn.suppressed)
 		return false;
 	if (session_add_prompt(s, &err) < 0) {
-		q->end = QUERY_DISK_ERROR;
-		snprintf(q->failure.text, sizeof q->failure.text, "%s", err.text);
+		query_end_disk(q, &err);
+		return false;
+	}
+	query_continue(q);
+	return true;
+}
+
+/* The model has to continue, with this text. False: it cannot be written, and the turn ends with that error. */
+static bool turn_reminds(struct cadre_session *s, struct str text)
+{
+	struct query *q = &s->tree.main.query;
+	struct err err = { 0 };
+
+	if (agent_remind(&s->tree.main, text, &err) < 0) {
+		query_end_disk(q, &err);
 		return false;
 	}
 	query_continue(q);
@@ -308,7 +321,6 @@ static bool turn_follows_opening(struct cadre_session *s)
 static enum step step_stop(struct cadre_session *s)
 {
 	struct turn *t = &s->turn;
-	struct err err = { 0 };
 
 	if (t->compacts)
 		return turn_set_state(s, TURN_ENDED);
@@ -322,10 +334,8 @@ static enum step step_stop(struct cadre_session *s)
 	AUTO_BUF struct buf context = t->context;
 	t->context = (struct buf){ 0 };
 	struct str text = buf_str(t->hooks_block ? &t->hook_reason : &context);
-	if (!text.n || t->hooks_stop || t->interrupted || ++t->stop_blocks > MOST_STOP_BLOCKS ||
-	    agent_remind(&s->tree.main, text, &err) < 0)
+	if (!text.n || t->hooks_stop || t->interrupted || ++t->stop_blocks > MOST_STOP_BLOCKS || !turn_reminds(s, text))
 		return turn_set_state(s, after);
-	query_continue(&s->tree.main.query);
 	return turn_await_query(s);
 }
 
@@ -335,7 +345,6 @@ static enum step step_member(struct cadre_session *s)
 {
 	struct turn *t = &s->turn;
 	AUTO_BUF struct buf text = { 0 };
-	struct err err = { 0 };
 
 	if (!t->hooks_over || t->interrupted)
 		return turn_set_state(s, TURN_ENDED);
@@ -347,11 +356,10 @@ static enum step step_member(struct cadre_session *s)
 		return turn_set_state(s, TURN_MEMBER); /* the next task, or idleness */
 	buf_addf(&text, "%s hook feedback:\n%s", t->idle_shown ? "TeammateIdle" : "TaskCompleted",
 		 t->hook_reason.n ? t->hook_reason.p : "");
-	if (++t->stop_blocks > MOST_STOP_BLOCKS || agent_remind(&s->tree.main, buf_str(&text), &err) < 0)
+	if (++t->stop_blocks > MOST_STOP_BLOCKS || !turn_reminds(s, buf_str(&text)))
 		return turn_set_state(s, TURN_ENDED);
 	t->tasks_shown = 0;
 	t->idle_shown = false;
-	query_continue(&s->tree.main.query);
 	return turn_await_query(s);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_turn.c - the states that a turn goes through, read from the log of the runtime. */
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include "stage.h"
 #include "defs/policy/services.h"
 
@@ -112,6 +115,52 @@ TEST(a_turn_goes_through_these_states)
 	}
 }
 
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_INT(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes;
+	CHECK_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* The transcript does not grow any more. */
+static void fill_disk(struct cadre_session *s)
+{
+	struct stat st;
+
+	CHECK_INT(stat(cadre_session_file(s), &st), 0);
+	limit_files((rlim_t)st.st_size);
+}
+
+TEST(what_the_model_still_has_to_do_and_cannot_be_written_is_an_error)
+{
+	static const struct {
+		const char *settings, *option, *value;
+	} wants[] = {
+		{ HOOK("Stop", "echo more >&2; exit 2"), NULL, NULL },
+		{ NULL, "json-schema", "{\"type\":\"object\"}" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(wants); i++) {
+		struct trail t = { .at = "STOP", .act = fill_disk };
+		open_trail(&t, wants[i].settings);
+		if (wants[i].option) {
+			cadre_close(t.stage.session);
+			stage_set(&t.stage, wants[i].option, wants[i].value);
+			CHECK_INT(cadre_open(t.stage.c, on_event, &t, &t.stage.session, NULL, 0), CADRE_OK);
+		}
+		CHECK_INT(stage_prompt(&t.stage, "hi"), CADRE_OK);
+		cadre_run(t.stage.c);
+		limit_files(RLIM_INFINITY);
+		CHECK(t.acted);
+		if (!str_starts(buf_str(&t.ends), STR("The session cannot be written: ")))
+			fail_msg("%zu: %s", i, t.ends.p);
+		close_trail(&t);
+	}
+}
+
 TEST(a_preparation_runs_the_first_hooks_only)
 {
 	struct trail t = { 0 };
@@ -174,7 +223,8 @@ TEST(a_close_in_any_state_ends_the_turn_and_the_session)
 
 int test_turn(void)
 {
-	return RUN_TESTS(T(a_turn_goes_through_these_states), T(a_preparation_runs_the_first_hooks_only),
+	return RUN_TESTS(T(what_the_model_still_has_to_do_and_cannot_be_written_is_an_error),
+			 T(a_turn_goes_through_these_states), T(a_preparation_runs_the_first_hooks_only),
 			 T(a_conversation_is_compacted), T(an_interrupt_in_any_state_ends_the_turn),
 			 T(a_close_in_any_state_ends_the_turn_and_the_session));
 }
