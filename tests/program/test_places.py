@@ -632,9 +632,6 @@ def the_settings_say_what_a_model_cannot_do(lab):
         body = json.dumps(mock.bodies()[-1])
         assert done.code == 0 and len(mock.seen) == requests and ("file_data" in body) == sent, (model, done, mock.seen)
         assert sent or "[A document was left out: this model takes none.]" in body, body
-    own["lab"].update(wire="messages", models={"m": {"images": False}})
-    done = lab.cadre("-p", "hi", "--model", "m", "--settings", json.dumps({"providers": own}), "--provider", "lab")
-    assert done.code == 2 and "providers.lab.models.m: the wire messages cannot leave out images or documents" in done.err, done
 
 
 def reasoning_goes_back_in_the_member_that_the_settings_name(lab):

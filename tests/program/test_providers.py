@@ -17,6 +17,17 @@ def chat(lab, reply, *args, **env):
     return mock, done
 
 
+def error(text):
+    return {"type": "error", "error": {"type": "invalid_request_error", "message": text}}
+
+
+def read_picture():
+    block = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": "p.png"}}
+    whole = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m1", "content": [block], "stop_reason": "tool_use",
+             "usage": {"input_tokens": 1, "output_tokens": 1}}
+    return 200, {"content-type": "application/json"}, json.dumps(whole)
+
+
 def an_empty_finish_reason_does_not_end_an_answer(lab):
     _, done = chat(lab, lambda n, r: (200, SSE, chunks(delta("", content="one "), delta("", content="two "),
                                                       delta("", content="three"), delta("stop"))))
@@ -139,6 +150,39 @@ def a_model_that_takes_no_images_gets_a_line_in_their_place(lab):
         mock, done = chat(lab, reply)
         assert result(done)["result"] == "fine" and len(mock.seen) == 3, (words, done)
         assert "this server takes none" in json.dumps(mock.bodies()[2]["messages"]), (words, mock.bodies()[2])
+
+
+def a_gateway_to_a_text_model_gets_a_line_in_place_of_images(lab):
+    """Over the Messages API: the refusal is learned for that model, and the session keeps the picture."""
+    pathlib.Path(lab.work, "p.png").write_bytes(picture())
+    serde = "messages[3]: unknown variant `image_url`, expected `text` at line 1 column 5"
+    pydantic = [{"loc": ["body", "messages", 0, "content", 4, "TextContentBlock", "type"], "msg": "Input should be 'text'", "input": "image"}]
+    refusals = ((400, error("this model does not support image input")),
+                (500, error("image input is not supported - hint: if this is unexpected, you may need to provide the mmproj")),
+                (400, error("m1 is not a multimodal model")), (404, error("No endpoints found that support image input")), (400, error(serde)),
+                (400, error("User message image blocks are not supported for OpenAI chat conversion; use a vision-capable provider.")),
+                (400, error("Only text tool_result blocks are supported when tool_result.content is an array.")),
+                (422, {"detail": pydantic}))
+    for status, body in refusals:
+        def reply(n, request):
+            if '"type": "image"' in json.dumps(request["body"]["messages"]):
+                return status, {}, json.dumps(body)
+            return read_picture() if n == 1 else message("fine")
+
+        mock, done = gateway(lab, reply, "--output-format", "json", "--model", "m1", "hi")
+        assert result(done)["result"] == "fine" and len(mock.seen) == 3, (body, done)
+        sent = json.dumps(mock.bodies()[2]["messages"])
+        assert sent.count("[An image was left out: this server takes none.]") == 1 and "cache_control" in sent, sent
+        mock, done = gateway(lab, lambda n, r: message("seen"), "--resume", result(done)["session_id"], "--model", "m2", "more")
+        assert done.out == "seen\n" and '"type": "image"' in json.dumps(mock.bodies()[0]["messages"]), done
+
+
+def what_the_settings_say_of_images_holds_over_the_messages_api(lab):
+    pathlib.Path(lab.work, "p.png").write_bytes(picture())
+    mock = Mock(lambda n, r: read_picture() if n == 1 else message("fine"))
+    own = {"providers": {"lab": {"baseUrl": mock.url, "credential": "none", "models": {"m1": {"images": False}}}}}
+    done = lab.cadre("-p", "--settings", json.dumps(own), "--model", "lab/m1", "hi")
+    assert done.out == "fine\n" and '"type": "image"' not in json.dumps(mock.bodies()[1]["messages"]), (done, mock.bodies()[1])
 
 
 def a_model_without_tools_is_named_at_once(lab):

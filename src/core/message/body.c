@@ -66,6 +66,15 @@ void body_rewind(struct body *b)
 	b->offset = b->mark_offset = 0;
 }
 
+/* The block as it is sent */
+static struct str block_text(const struct body *b, uint32_t i)
+{
+	for (uint32_t k = 0; k < b->replaced_count; k++)
+		if (b->replaced[k].block == i)
+			return b->replaced[k].json;
+	return transcript_block(b->transcript, i).json;
+}
+
 /* The text of the current part. */
 static struct str part_text(const struct body *b)
 {
@@ -79,7 +88,7 @@ static struct str part_text(const struct body *b)
 	case BODY_OPENING:
 		return role_opening(b->role, transcript_role(t, b->at));
 	case BODY_BLOCK:
-		return transcript_block(t, b->at).json;
+		return block_text(b, b->at);
 	case BODY_REMINDER:
 		return b->reminder.n ? b->reminder : STR("");
 	case BODY_END:
@@ -100,7 +109,7 @@ static size_t mark_place(const struct body *b)
 			return s->blocks[block - s->before].end - 1;
 	}
 	if (b->part == BODY_BLOCK && block == b->at)
-		return transcript_block(b->transcript, b->at).json.n - 1;
+		return block_text(b, b->at).n - 1;
 	return SIZE_MAX;
 }
 
@@ -109,7 +118,15 @@ static bool is_sent(const struct body *b, uint16_t origin)
 	return !b->origin || !origin || origin == b->origin || (origin == ORIGIN_UNKNOWN && !b->known_only);
 }
 
-/* From block i on: a chunk as a whole, unless something of it, or the block that its first bytes join, is left out. */
+static bool is_as_it_is(const struct body *b, const struct packed_chunk *s)
+{
+	for (uint32_t k = 0; k < b->replaced_count; k++)
+		if (b->replaced[k].block - s->before < s->count)
+			return false;
+	return is_sent(b, s->origin);
+}
+
+/* From block i on: a chunk as a whole, unless something of it, or the block that its first bytes join, is left out or replaced. */
 static void body_enter_block(struct body *b, uint32_t i)
 {
 	const struct transcript *t = b->transcript;
@@ -122,7 +139,7 @@ static void body_enter_block(struct body *b, uint32_t i)
 				break;
 			s = NULL;
 		}
-		bool whole = s && s->before == i && b->sent == i && is_sent(b, s->origin);
+		bool whole = s && s->before == i && b->sent == i && is_as_it_is(b, s);
 		if (!whole && b->origin && !is_sent(b, transcript_block(t, i).origin))
 			continue;
 		b->part = whole ? BODY_PACKED : BODY_OPENING;
@@ -181,8 +198,9 @@ void body_set_origin(struct body *b, uint16_t origin, bool known_only)
 
 	b->origin = origin;
 	b->known_only = known_only;
-	if (is_all_sent(b)) { /* mostly: no block is looked at again */
+	if (is_all_sent(b))
 		b->origin = ORIGIN_NONE;
+	if (!b->origin && !b->replaced_count) { /* mostly: no block is looked at again */
 		size = b->transcript->bytes;
 	} else {
 		body_rewind(b);
@@ -192,6 +210,77 @@ void body_set_origin(struct body *b, uint16_t origin, bool known_only)
 	b->size = b->size - b->blocks_size + size;
 	b->blocks_size = size;
 	body_rewind(b);
+}
+
+/* Writes what stands in place of an image or document: the text of one that is text, else a line. False: it is sent. */
+static bool replace_part(const struct json *part, unsigned media, struct buf *out)
+{
+	const struct json *type = json_get(part, "type"), *source = json_get(part, "source");
+	bool image = json_str_is(type, "image"), document = json_str_is(type, "document");
+	const struct json *text = json_str_is(json_get(source, "type"), "text") ? json_get(source, "data") : NULL;
+
+	if (!(image && media & BODY_IMAGES) && !(document && media & BODY_DOCUMENTS))
+		return false;
+	struct str said = json_is(text, JSON_STRING) && text->len ? json_raw(text)
+			  : image ? STR("\"[An image was left out: this server takes none.]\"")
+				  : STR("\"[A document was left out: this model takes none.]\"");
+	buf_addf(out, "{\"type\":\"text\",\"text\":" STR_FMT "}", STR_ARG(said));
+	return true;
+}
+
+/* A block of the user, in which a result may have such parts. False: it is sent as it is. */
+static bool replace_block(const struct json *block, unsigned media, struct buf *out)
+{
+	const struct json *content = json_get(block, "content");
+	struct str all = json_raw(block);
+	AUTO_BUF struct buf part = { 0 };
+	const char *at = all.p;
+
+	if (!json_str_is(json_get(block, "type"), "tool_result"))
+		return replace_part(block, media, out);
+	if (media & BODY_RESULT_MEDIA)
+		media = BODY_IMAGES | BODY_DOCUMENTS;
+	for (const struct json *p = json_items(content); p; p = json_next(content, p)) {
+		struct str raw = json_raw(p);
+		buf_clear(&part);
+		if (!replace_part(p, media, &part))
+			continue;
+		buf_add(out, at, (size_t)(raw.p - at));
+		buf_append(out, buf_str(&part));
+		at = raw.p + raw.n;
+	}
+	if (at == all.p)
+		return false;
+	buf_add(out, at, (size_t)(all.p + all.n - at));
+	return true;
+}
+
+void body_replace_media(struct body *b, unsigned media, struct arena *a)
+{
+	struct body_replacement *list = NULL;
+	uint32_t count = 0, cap = 0;
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+
+	for (uint32_t i = 0; media && i < b->count; i++) {
+		struct block block = transcript_block(b->transcript, i);
+		const struct json *root;
+		bool may_have = str_has(block.json, STR("\"image\"")) || str_has(block.json, STR("\"document\""));
+		buf_clear(&text);
+		if (block.role != ROLE_USER || !may_have ||
+		    json_parse(&reader, block.json.p, block.json.n, &root, NULL) < 0 ||
+		    !replace_block(root, media, &text))
+			continue;
+		if (count == cap) {
+			struct body_replacement *more = arena_alloc(a, (cap = cap ? cap * 2 : 8) * sizeof *more);
+			if (count)
+				memcpy(more, list, count * sizeof *more);
+			list = more;
+		}
+		list[count++] = (struct body_replacement){ i, arena_str(a, buf_str(&text)) };
+	}
+	b->replaced = list;
+	b->replaced_count = count;
 }
 
 size_t body_read(struct body *b, char *out, size_t room)

@@ -5,6 +5,12 @@
 #include "core/message/transcript.h"
 
 enum { BODY_MARKS = 3 };
+enum body_media { BODY_IMAGES = 1 << 0, BODY_DOCUMENTS = 1 << 1, BODY_RESULT_MEDIA = 1 << 2 /* both, in results */ };
+
+struct body_replacement {
+	uint32_t block;
+	struct str json;
+};
 
 struct body {
 	struct head *head; /* borrowed */
@@ -17,6 +23,8 @@ struct body {
 	bool known_only;            /* and none of an unknown origin */
 	uint32_t marks[BODY_MARKS]; /* block numbers with a cache mark, ascending */
 	uint32_t mark_count;
+	const struct body_replacement *replaced; /* blocks that are sent in another form, ascending */
+	uint32_t replaced_count;
 	struct str reminder; /* borrowed; after the last block, in this request only */
 	/* read position */
 	enum { BODY_HEAD, BODY_PACKED, BODY_OPENING, BODY_BLOCK, BODY_REMINDER, BODY_END, BODY_OVER } part;
@@ -35,6 +43,9 @@ void body_init(struct body *b, struct head *head, const struct transcript *t, ui
 /* Appends a text block (with a leading comma) that is not part of the conversation. Does nothing without text, or if
  * the last block is not the user's. Call before the first read. */
 void body_remind(struct body *b, struct str block);
+/* A line of text stands in place of each image or document that the server does not take. The lines are in the arena. Before
+ * body_set_origin(). media: of enum body_media; 0: all are sent. */
+void body_replace_media(struct body *b, unsigned media, struct arena *a);
 /* Leaves thinking of other origins out. Before the first read, and again before a further try. */
 void body_set_origin(struct body *b, uint16_t origin, bool known_only);
 bool body_has_calls(const struct body *b);

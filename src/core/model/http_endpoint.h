@@ -148,6 +148,7 @@ const char *vertex_model_name(const struct http_endpoint *p, const char *model, 
  * forms, and 4_0 for the first models of 4. CLOUD_ML_REGION of all others; NULL: unset */
 const char *vertex_region(const struct variables *v, const char *model);
 int64_t refused_limit(struct str said); /* the most output tokens that a refusal names; 0: none */
+bool refused_images(int status, struct str said);
 #define HTTP_PROVIDER                                                                               \
 	.close = http_endpoint_close, .start = http_endpoint_start, .cancel = http_endpoint_cancel, \
 	.pause = http_endpoint_pause

@@ -172,11 +172,6 @@ static int read_provider(struct providers *p, struct str name, const struct json
 	if (!provider->base && (provider->wire == &wire_messages || !is_messages))
 		return err_set(err, ERR_USAGE, "%s has no baseUrl", path);
 	provider->has_aliases = is_messages;
-	for (struct json_member m = json_members(models); m.key && is_messages; m = json_member_next(models, m))
-		if (json_is(json_get(m.value, "images"), JSON_FALSE) || json_is(json_get(m.value, "pdf"), JSON_FALSE))
-			return err_set(err, ERR_USAGE,
-				       "%s.models." STR_FMT ": the wire %s cannot leave out images or documents", path,
-				       (int)m.key->len, m.key->text, provider->wire->name);
 	if (provider->wire == &wire_invoke || provider->wire == &wire_rawpredict)
 		provider->model_name = provider->wire == &wire_invoke ? provider_bedrock.model_name : vertex_model_name;
 	/* A provider of the program with more facts keeps its variables. */

@@ -104,26 +104,6 @@ static const struct {
 	{ "stream_options", NULL, CHAT_NO_STREAM_OPTIONS },
 	{ "parallel_tool_calls", NULL, CHAT_NO_PARALLEL_CALLS },
 	{ "reasoning_effort", NULL, CHAT_NO_EFFORT },
-	{ "mage input", "not supported", CHAT_NO_IMAGES },  /* llama.cpp, xAI */
-	{ "not a multimodal model", NULL, CHAT_NO_IMAGES }, /* vLLM */
-	{ "At most 0 image", NULL, CHAT_NO_IMAGES },        /* the same */
-	{ "does not support image", NULL, CHAT_NO_IMAGES },
-	{ "does not support vision", NULL, CHAT_NO_IMAGES },
-	{ "not a vision model", NULL, CHAT_NO_IMAGES },
-	{ "not a VLM", NULL, CHAT_NO_IMAGES },                   /* SiliconFlow */
-	{ "messages.content.type", "['text']", CHAT_NO_IMAGES }, /* Z.ai, in two languages */
-	{ "does not support multimodal", NULL, CHAT_NO_IMAGES },
-	{ "image_url", "nvalid value", CHAT_NO_IMAGES },
-	{ "image_url is only supported by", NULL, CHAT_NO_IMAGES },
-	{ "image_url", "expected `text`", CHAT_NO_IMAGES }, /* DeepSeek */
-	{ "image_url", "not supported", CHAT_NO_IMAGES },
-	{ "mage content", "not supported", CHAT_NO_IMAGES },
-	{ "mage input", "not enabled", CHAT_NO_IMAGES },
-	{ "required for image input", NULL, CHAT_NO_IMAGES },    /* Ollama */
-	{ "that support image input", NULL, CHAT_NO_IMAGES },    /* OpenRouter */
-	{ "value must be a string", "content", CHAT_NO_IMAGES }, /* Groq */
-	{ "should be a valid string", "content", CHAT_NO_IMAGES },
-	{ "invalid type: sequence", "string", CHAT_NO_IMAGES }, /* servers in Rust */
 	{ "input_file", NULL, WIRE_NO_DOCUMENTS },
 	{ "max_output_tokens", "not supported", CHAT_NO_LIMIT },
 	{ "generate reasoning summaries", NULL, WIRE_NO_SUMMARY }, /* OpenAI, of an account that is not verified */
@@ -141,6 +121,44 @@ static const struct {
 	{ "hinking is not", NULL, WIRE_NO_REASONING },
 	{ "thinking_config", NULL, WIRE_NO_REASONING },
 };
+
+/* The status is that of the server's own trouble at llama.cpp, of a missing route at OpenRouter. */
+bool refused_images(int status, struct str said)
+{
+	static const struct {
+		const char *word, *and; /* and: NULL if the first says enough */
+	} rows[] = {
+		{ "mage input", "not supported" },  /* llama.cpp, xAI */
+		{ "not a multimodal model", NULL }, /* vLLM */
+		{ "At most 0 image", NULL },        /* the same */
+		{ "does not support image", NULL },
+		{ "does not support vision", NULL },
+		{ "not a vision model", NULL },
+		{ "not a VLM", NULL },                   /* SiliconFlow */
+		{ "messages.content.type", "['text']" }, /* Z.ai, in two languages */
+		{ "does not support multimodal", NULL },
+		{ "image_url", "nvalid value" },
+		{ "image_url is only supported by", NULL },
+		{ "image_url", "expected `text`" }, /* DeepSeek */
+		{ "image_url", "not supported" },
+		{ "mage content", "not supported" },
+		{ "mage input", "not enabled" },
+		{ "required for image input", NULL },    /* Ollama */
+		{ "that support image input", NULL },    /* OpenRouter */
+		{ "value must be a string", "content" }, /* Groq */
+		{ "should be a valid string", "content" },
+		{ "invalid type: sequence", "string" }, /* servers in Rust */
+		{ "image blocks are not supported", NULL },
+		{ "Input should be 'text'\"", "content" }, /* pydantic */
+	};
+
+	if (status != 400 && status != 422 && status != 500 && status != 404)
+		return false;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (str_has(said, str_from(rows[i].word)) && (!rows[i].and || str_has(said, str_from(rows[i].and))))
+			return true;
+	return false;
+}
 
 /* "the valid range of max_tokens is [1, 8192]", "must be less than or equal to `8192`", "supports at most 16384 completion tokens",
  * "max_tokens: 128000 > 64000, which is the maximum", "Expected a value <= 32768", "from 1 (inclusive) to 8193 (exclusive)" */
@@ -238,11 +256,13 @@ static bool chat_learn(struct http_call *c)
 		c->quirks->no_responses = true;
 		return true;
 	}
-	bool no_route = missing && str_has(said, STR("that support image input"));
-	if (c->call->status != 400 && c->call->status != 422 && c->call->status != 500 &&
-	    !no_route) /* 500: llama.cpp */
-		return false;
 	if (str_has(said, STR("tool_use_failed"))) /* words of the model: see chat_finish() */
+		return false;
+	if (!(x->heeded.quirks & CHAT_NO_IMAGES) && refused_images(c->call->status, said)) {
+		c->quirks->bits |= CHAT_NO_IMAGES;
+		return true;
+	}
+	if (c->call->status != 400 && c->call->status != 422 && c->call->status != 500) /* 500: llama.cpp */
 		return false;
 	/* The keys of the server have changed: it cannot read what it encrypted before. */
 	if (str_has(said, STR("invalid_encrypted_content")) && !c->quirks->forgets) {

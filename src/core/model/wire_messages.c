@@ -22,13 +22,19 @@ enum {
 	NO_THINKING = 1 << 1,
 	NO_BETAS = 1 << 2,
 	/* It thinks by default and wants its thinking back before each call: calls of another model have none. */
-	THINKING_OFF = 1 << 3
+	THINKING_OFF = 1 << 3,
+	NO_IMAGES = 1 << 4,
+	NO_DOCUMENTS = 1 << 5,
+	NO_RESULT_MEDIA = 1 << 6 /* neither of them in results of tools */
 };
 
 static const struct wire_quirk messages_quirks[] = { { "noEffort", NO_EFFORT },
 						     { "noThinking", NO_THINKING },
 						     { "noBetas", NO_BETAS },
 						     { "thinkingOff", THINKING_OFF },
+						     { "noImages", NO_IMAGES },
+						     { "noDocuments", NO_DOCUMENTS },
+						     { "noResultMedia", NO_RESULT_MEDIA },
 						     { NULL, 0 } };
 
 static size_t messages_read(struct http_call *c, char *out, size_t room)
@@ -197,6 +203,11 @@ static void begin_request(struct http_call *c, const char *version)
 	answer->unsigned_too =
 		c->wire == &wire_messages && !strstr(base, "://api.anthropic.com") &&
 		(c->server->endpoint.provider == &provider_anthropic || c->server->endpoint.provider->own);
+	unsigned bits = c->quirks->bits;
+	body_replace_media(&c->call->body,
+			   (bits & NO_IMAGES ? BODY_IMAGES : 0) | (bits & NO_DOCUMENTS ? BODY_DOCUMENTS : 0) |
+				   (bits & NO_RESULT_MEDIA ? BODY_RESULT_MEDIA : 0),
+			   &c->arena);
 	body_set_origin(&c->call->body, answer->origin, c->quirks->forgets);
 	messages_rewind(c);
 	c->size = c->call->body.size - m->skip + c->beginning.n;
@@ -237,12 +248,21 @@ static bool messages_learn(struct http_call *c)
 		{ "thinking", "capability_rejected", NO_THINKING },
 		{ "start with a thinking block", NULL, NO_THINKING }, /* of another model: it is not sent */
 		{ "budget_tokens", NULL, NO_THINKING },
+		{ "Only text tool_result blocks", NULL, NO_RESULT_MEDIA }, /* LM Studio */
+		{ "or document inputs", NULL, NO_DOCUMENTS },
+		{ "ocument", "not support", NO_DOCUMENTS },
+		{ "PDF", "not support", NO_DOCUMENTS },
+		{ "`document`", "expected `text`", NO_DOCUMENTS },
 	};
 	struct str said = buf_str(&c->call->error_body), head = c->call->body.head->bytes;
 	const char *most = memmem(head.p, head.n, "\"max_tokens\":", 13);
 	int64_t limit = refused_limit(said), sent = most ? strtoll(most + 13, NULL, 10) : 0;
-	unsigned has = THINKING_OFF | (c->server->betas ? NO_BETAS : 0);
+	unsigned has = THINKING_OFF | NO_DOCUMENTS | NO_RESULT_MEDIA | (c->server->betas ? NO_BETAS : 0);
 
+	if (!(c->quirks->bits & NO_IMAGES) && refused_images(c->call->status, said)) {
+		c->quirks->bits |= NO_IMAGES;
+		return true;
+	}
 	if (c->call->status != 400 && c->call->status != 422)
 		return false;
 	/* Thinking of another account, or that a server cannot read any more: none of it is sent again. */

@@ -307,6 +307,74 @@ TEST(thinking_goes_to_the_place_and_model_that_it_came_from)
 	}
 }
 
+/* i: an image of the user, r, R, d: a result with a text, with an image, with a document of text */
+static void add_media(struct transcript *t, const char *kinds, unsigned packed)
+{
+#define IMAGE  "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"QUJD\"}}"
+#define RESULT "{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}"
+	for (; *kinds; kinds++, packed >>= 1) {
+		struct str block =
+			*kinds == 'i'   ? STR(IMAGE)
+			: *kinds == 'R' ? STR(RESULT "," IMAGE "],\"is_error\":true}")
+			: *kinds == 'd'
+				? STR(RESULT
+				      ",{\"type\":\"document\",\"source\":{\"type\":\"text\",\"data\":\"words\"}}]}")
+				: STR(RESULT "]}");
+		if (*kinds == 't')
+			add(t, ROLE_ASSISTANT, "an answer about \"image\"");
+		else
+			transcript_add(t, ROLE_USER,
+				       segment_new(*kinds == 'i' ? SEGMENT_OTHER : SEGMENT_TOOL_RESULT, block));
+		if (packed & 1)
+			transcript_pack(t);
+	}
+}
+
+TEST(a_line_of_text_stands_in_place_of_media_that_the_server_does_not_take)
+{
+	enum { ALL = BODY_IMAGES | BODY_DOCUMENTS };
+	static const struct {
+		const char *kinds;
+		unsigned media;
+		size_t images, lines, texts; /* sent images, lines in place of some, texts of documents */
+	} rows[] = {
+		{ "itr", 0, 1, 0, 0 },
+		{ "itr", ALL, 0, 1, 0 },
+		{ "iitRd", ALL, 0, 3, 1 },
+		{ "rtr", ALL, 0, 0, 0 },
+		{ "rtd", BODY_IMAGES, 0, 0, 0 },
+		{ "itRtd", BODY_DOCUMENTS, 2, 0, 1 },
+		{ "itRtR", BODY_RESULT_MEDIA, 1, 2, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_BUF struct buf first = { 0 };
+		for (unsigned packed = 0; packed < 1u << strlen(rows[i].kinds); packed++) {
+			AUTO_BUF struct buf got = { 0 };
+			AUTO_ARENA struct arena a = { 0 };
+			AUTO_JSON struct json_reader reader = { 0 };
+			struct stage s;
+			struct body b;
+			stage_init(&s);
+			add_media(&s.t, rows[i].kinds, packed);
+			body_init(&b, s.head, &s.t, 0);
+			body_replace_media(&b, rows[i].media, &a);
+			body_set_origin(&b, ORIGIN_NONE, false);
+			read_all(&b, 5, &got);
+			CHECK_INT(b.size, got.n);
+			CHECK(json_read(&reader, buf_str(&got)) != NULL);
+			CHECK_INT(count_of(&got, "QUJD"), rows[i].images);
+			CHECK_INT(count_of(&got, "[An image was left out"), rows[i].lines);
+			CHECK_INT(count_of(&got, "{\"type\":\"text\",\"text\":\"words\"}"), rows[i].texts);
+			CHECK_INT(count_of(&got, MARK), 2);
+			if (!packed)
+				buf_append(&first, buf_str(&got));
+			CHECK_CSTR(got.p, first.p);
+			stage_release(&s);
+		}
+	}
+}
+
 TEST(fifty_forks_send_the_same_prefix)
 {
 	enum { FORKS = 50 };
@@ -376,6 +444,7 @@ int test_body(void)
 			 T(blocks_that_come_later_are_not_part_of_a_body),
 			 T(marks_stand_at_the_previous_one_the_last_shared_block_and_the_last_block),
 			 T(a_packed_conversation_sends_the_same_bytes),
-			 T(thinking_goes_to_the_place_and_model_that_it_came_from), T(fifty_forks_send_the_same_prefix),
-			 T(heads_with_the_same_bytes_are_one));
+			 T(thinking_goes_to_the_place_and_model_that_it_came_from),
+			 T(a_line_of_text_stands_in_place_of_media_that_the_server_does_not_take),
+			 T(fifty_forks_send_the_same_prefix), T(heads_with_the_same_bytes_are_one));
 }
