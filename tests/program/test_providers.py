@@ -96,10 +96,14 @@ def what_the_responses_api_refuses_is_left_out(lab):
                 ("Unsupported parameter: 'prompt_cache_key'", lambda b: "prompt_cache_key" not in b),
                 ("Unsupported parameter: 'max_output_tokens' is not supported", lambda b: "max_output_tokens" not in b),
                 ("Unsupported parameter: 'parallel_tool_calls'", lambda b: "parallel_tool_calls" not in b))
+    sentences = ("Unknown parameter: '%s'.", "Unsupported parameter: %s", "%s: Extra inputs are not permitted", "`%s` is not supported by this endpoint",
+                 'json: unknown field "%s"', "Unrecognized request argument supplied: %s", "property '%s' is unsupported", "%s is not supported")
+    refusals += tuple((sentence % name, lambda b, name=name: name not in b) for sentence in sentences for name in ("store", "include", "reasoning", "max_output_tokens"))
+    refusals += (({"detail": [{"type": "extra_forbidden", "loc": ["body", "store"], "msg": "Extra inputs are not permitted", "input": False}]}, lambda b: "store" not in b),)
     for text, heeded in refusals:
         def reply(n, request):
             if not heeded(request["body"]):
-                return 400, {}, json.dumps({"error": {"message": text, "type": "invalid_request_error", "code": None}})
+                return 400, {}, json.dumps(text if isinstance(text, dict) else {"error": {"message": text, "type": "invalid_request_error", "code": None}})
             return events(message_item(0, "fine"))
 
         mock, done = responses(lab, reply)

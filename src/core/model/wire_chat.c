@@ -105,15 +105,12 @@ static const struct {
 	{ "parallel_tool_calls", NULL, CHAT_NO_PARALLEL_CALLS },
 	{ "reasoning_effort", NULL, CHAT_NO_EFFORT },
 	{ "input_file", NULL, WIRE_NO_DOCUMENTS },
-	{ "max_output_tokens", "not supported", CHAT_NO_LIMIT },
 	{ "generate reasoning summaries", NULL, WIRE_NO_SUMMARY }, /* OpenAI, of an account that is not verified */
 	{ "reasoning.summary", NULL, WIRE_NO_SUMMARY },
 	{ "reasoning.effort", NULL, CHAT_NO_EFFORT },
 	{ "reasoningEffort", NULL, CHAT_NO_EFFORT }, /* xAI */
 	{ "does not support thinking", NULL, CHAT_NO_EFFORT },
 	{ "ncrypted content is not supported", NULL, WIRE_NO_REASONING },
-	{ "'reasoning'", NULL, WIRE_NO_REASONING },
-	{ "'include'", NULL, WIRE_NO_REASONING },
 	{ "'reasoning.encrypted_content'", NULL, WIRE_NO_REASONING },
 	{ "thought_signature", NULL, GEMINI_SIGNED }, /* missing in a call */
 	{ "hinking level", NULL, CHAT_NO_EFFORT },
@@ -219,6 +216,33 @@ static unsigned refused_effort(struct str said, struct str sent)
 	return 0;
 }
 
+static bool refuses_something(struct str said)
+{
+	static const char *const words[] = { "nsupported", "not supported", "not permitted", "lease remove",
+					     "nknown",     "nrecognized",   "nexpected",     "_forbidden" };
+
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		if (str_has(said, str_from(words[i])))
+			return true;
+	return false;
+}
+
+/* Whether a name stands in quotes, begins a text or ends a sentence: "Unknown parameter: 'store'.", "store: Extra inputs are not
+ * permitted", "loc": ["body", "store"]. As a word it may be any. */
+static bool names_member(struct str said, struct str name)
+{
+	const char *p = said.p, *end = said.p + said.n;
+
+	for (; (p = memmem(p, (size_t)(end - p), name.p, name.n)); p++) {
+		struct str before = { said.p, (size_t)(p - said.p) };
+		char next = p + name.n < end ? p[name.n] : ' ';
+		bool is_whole = !char_in(next, "abcdefghijklmnopqrstuvwxyz_.[");
+		if (is_whole && before.n && (char_in(before.p[before.n - 1], "'`\"") || str_ends(before, STR(": "))))
+			return true;
+	}
+	return false;
+}
+
 /* True: the server named an unsupported parameter, and the request can be sent without it. Quirks belong
  * to one model, not to the server. Concurrent requests may learn the same: each is sent again. */
 static bool chat_learn(struct http_call *c)
@@ -234,8 +258,14 @@ static bool chat_learn(struct http_call *c)
 			  { "reasoning_content", ANY_ECHO },
 			  { "'reasoning'", ANY_ECHO },
 			  { "\"reasoning\"", ANY_ECHO } };
-	/* Else a server wants reasoning back */
-	static const char *const unwanted[] = { "unsupported", "not supported", "not permitted", "lease remove" };
+	/* Of the Responses API */
+	static const struct {
+		const char *name;
+		unsigned quirk;
+	} members[] = { { "store", WIRE_NO_STORE },
+			{ "include", WIRE_NO_REASONING },
+			{ "reasoning", WIRE_NO_REASONING },
+			{ "max_output_tokens", CHAT_NO_LIMIT } };
 	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
 	struct str said = buf_str(&c->call->error_body);
 	int64_t sent = wire_head(c->wire->form, c->call->body.head)->max_tokens;
@@ -279,9 +309,7 @@ static bool chat_learn(struct http_call *c)
 		c->quirks->bits |= lower;
 		return true;
 	}
-	bool is_unwanted = false;
-	for (size_t i = 0; i < COUNT_OF(unwanted); i++)
-		is_unwanted = is_unwanted || str_has(said, str_from(unwanted[i]));
+	bool is_unwanted = refuses_something(said); /* else a server wants reasoning back */
 	for (size_t i = 0; i < COUNT_OF(additions); i++)
 		if (x->heeded.quirks & additions[i].quirk && str_has(said, str_from(additions[i].word)) &&
 		    (additions[i].quirk != ANY_ECHO || is_unwanted)) {
@@ -294,6 +322,12 @@ static bool chat_learn(struct http_call *c)
 		if (!meant || (x->heeded.quirks & refusals[i].quirk))
 			continue;
 		c->quirks->bits |= refusals[i].quirk;
+		return true;
+	}
+	for (size_t i = 0; i < COUNT_OF(members) && is_unwanted && c->wire == &wire_responses; i++) {
+		if (x->heeded.quirks & members[i].quirk || !names_member(said, str_from(members[i].name)))
+			continue;
+		c->quirks->bits |= members[i].quirk;
 		return true;
 	}
 	return false;
@@ -453,6 +487,7 @@ static const struct wire_quirk chat_quirk_names[] = {
 	{ "keepThinking", CHAT_KEEP_THINKING },
 	{ "noReasoning", WIRE_NO_REASONING },
 	{ "noSummary", WIRE_NO_SUMMARY },
+	{ "noStore", WIRE_NO_STORE },
 	{ "effortHigh", WIRE_EFFORT_HIGH },
 	{ "effortMedium", WIRE_EFFORT_MEDIUM },
 	{ "effortLow", WIRE_EFFORT_LOW },
