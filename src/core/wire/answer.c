@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * answer.c - assembles blocks from the events of the Messages API. */
 #include "core/wire/answer.h"
+#include <assert.h>
 #include "lib/json/json_write.h"
 
 /* A block is nested four levels deep in its line of the transcript. The limit leaves room below the reader's own of 512. */
@@ -72,6 +73,14 @@ void answer_end(struct answer *a)
 {
 	if (a->held)
 		a->sink->on_block(a->data, TAKE(a->held));
+}
+
+void answer_turn_into_thinking(struct answer *a)
+{
+	assert(a->block == ANSWER_TEXT);
+	a->block = ANSWER_THINKING;
+	buf_clear(&a->bytes);
+	buf_addstr(&a->bytes, "{\"type\":\"thinking\"");
 }
 
 static void on_block_start(struct answer *a, const struct json *event)

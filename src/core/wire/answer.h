@@ -48,6 +48,8 @@ void answer_feed(struct answer *a, const char *p, size_t n); /* after the end or
 void answer_event(struct answer *a, struct str json);
 /* A non-streamed answer, one JSON object. False: not an answer. */
 bool answer_whole(struct answer *a, struct str json);
+/* The open text turns out to be thinking: that is what its block becomes, although its deltas were passed on as text. */
+void answer_turn_into_thinking(struct answer *a);
 void answer_end(struct answer *a); /* of the stream: passes the last block of a cut answer to the sink */
 /* The end of the stream. True if the answer is complete: it has a stop reason. */
 static inline bool answer_complete(const struct answer *a)

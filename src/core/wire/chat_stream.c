@@ -10,47 +10,98 @@ static void seal_reasoning(struct wire_stream *s, const char *field)
 		wire_seal(s, str_from(arena_printf(&s->scratch, "{\"field\":\"%s\"}", field)));
 }
 
+static const struct str think_open = { "<think>", 7 }, think_close = { "</think>", 8 };
+
+/* Where a tag stands, or may begin with the last bytes; the end if neither. */
+static const char *find_tag(struct str text, struct str tag)
+{
+	const char *end = text.p + text.n, *at = text.n ? memmem(text.p, text.n, tag.p, tag.n) : NULL;
+
+	for (size_t n = MIN(text.n, tag.n - 1); n && !at; n--)
+		if (!memcmp(end - n, tag.p, n))
+			at = end - n;
+	return at ? at : end;
+}
+
+static void pass_held(struct wire_stream *s, bool thinking, size_t n)
+{
+	wire_text(s, thinking, (struct str){ s->held.p, n });
+	buf_drop(&s->held, n);
+}
+
+/* A text that began without a tag. A template may have put <think> into the prompt: then all text up to </think> was thinking. Not if the
+ * tag is quoted, which a backtick before it tells, or something else came before the text. */
+static void add_begun_text(struct wire_stream *s, bool is_last)
+{
+	struct str held = buf_str(&s->held);
+	const char *close = find_tag(held, think_close), *end = held.p + held.n;
+	unsigned ticks = 0;
+
+	if (find_tag(held, think_open) < close) { /* the text speaks of both */
+		if (!is_last && (size_t)(end - find_tag(held, think_open)) < think_open.n)
+			return pass_held(s, false, (size_t)(find_tag(held, think_open) - held.p));
+		s->think = THINK_OVER;
+		return pass_held(s, false, held.n);
+	}
+	if (close > held.p)
+		pass_held(s, false, (size_t)(close - held.p));
+	held = buf_str(&s->held);
+	if (held.n < think_close.n)
+		return is_last && held.n ? pass_held(s, false, held.n) : (void)0;
+	struct str before = s->open == WIRE_TEXT ? buf_str(&s->answer->text) : STR("");
+	for (size_t i = 0; i < before.n; i++)
+		ticks += before.p[i] == '`';
+	if (before.n && (ticks % 2 || s->blocks > 1)) {
+		s->think = THINK_OVER;
+		return pass_held(s, false, held.n);
+	}
+	if (before.n) {
+		answer_turn_into_thinking(s->answer);
+		s->open = WIRE_THINKING;
+		seal_reasoning(s, "content");
+	}
+	buf_drop(&s->held, think_close.n);
+	s->think = THINK_AFTER;
+}
+
 /* Templates without a parser leave what a model thought in front of its text, between two tags. A tag may come in pieces: what
  * can be the beginning of one is held. */
 static void add_text(struct wire_stream *s, const struct json *piece)
 {
-	const struct str tags[] = { STR("<think>"), STR("</think>") };
 	struct str text = json_str(piece, &s->scratch);
 
-	if (s->think == THINK_OVER || !json_is(piece, JSON_STRING)) {
+	bool plain = s->think == THINK_BEGUN && !s->held.n && text.n && !memchr(text.p, '<', text.n);
+	if (s->think == THINK_OVER || plain || !json_is(piece, JSON_STRING)) {
 		wire_piece(s, false, piece);
 		return;
 	}
 	buf_add(&s->held, text.p, text.n);
-	while (s->think != THINK_OVER && s->held.n) {
-		struct str tag = tags[s->think], held = buf_str(&s->held);
-		const char *at = memmem(held.p, held.n, tag.p, tag.n);
-		size_t before = at ? (size_t)(at - held.p) : held.n;
-		if (!at) /* the longest end that may begin a tag */
-			for (size_t n = MIN(held.n, tag.n - 1); n && before == held.n; n--)
-				if (!memcmp(held.p + held.n - n, tag.p, n))
-					before = held.n - n;
-		if (s->think == THINK_FIRST && str_trim((struct str){ held.p, before }).n) {
-			s->think = THINK_OVER; /* it begins with something else */
-			break;
-		}
-		if (s->think == THINK_INSIDE) {
-			wire_text(s, true, (struct str){ held.p, before });
-			seal_reasoning(s, "content");
-		}
-		if (at || s->think == THINK_INSIDE)
-			buf_drop(&s->held, before + (at ? tag.n : 0));
-		if (!at)
-			return;
-		s->think++;
+	if (s->think == THINK_FIRST && s->held.n) {
+		size_t before = (size_t)(find_tag(buf_str(&s->held), think_open) - s->held.p);
+		bool whole = s->held.n - before >= think_open.n;
+		if (str_trim((struct str){ s->held.p, before }).n)
+			s->think = THINK_BEGUN;
+		else if (whole)
+			buf_drop(&s->held, before + think_open.n);
+		s->think += whole && s->think == THINK_FIRST;
 	}
-	struct str rest = buf_str(&s->held);
-	while (s->open == WIRE_THINKING && rest.n && (rest.p[0] == '\n' || rest.p[0] == '\r')) {
-		rest.p++;
-		rest.n--;
+	if (s->think == THINK_INSIDE && s->held.n) {
+		size_t before = (size_t)(find_tag(buf_str(&s->held), think_close) - s->held.p);
+		pass_held(s, true, before);
+		seal_reasoning(s, "content");
+		if (s->held.n >= think_close.n) {
+			buf_drop(&s->held, think_close.n);
+			s->think = THINK_AFTER;
+		}
 	}
-	wire_text(s, false, rest);
-	buf_clear(&s->held);
+	if (s->think == THINK_BEGUN)
+		add_begun_text(s, false);
+	while (s->think == THINK_AFTER && s->held.n && char_in(s->held.p[0], "\r\n"))
+		buf_drop(&s->held, 1);
+	if (s->think == THINK_AFTER && s->held.n)
+		s->think = THINK_OVER;
+	if (s->think == THINK_OVER)
+		pass_held(s, false, s->held.n);
 }
 
 /* OpenRouter: pieces of one text have the same index; all other details are whole. They go back as they came. */
@@ -171,9 +222,10 @@ static void add_call_piece(struct wire_stream *s, const struct json *piece)
 
 void chat_stop(struct wire_stream *s, struct str reason)
 {
-	if (s->held.n)
-		wire_text(s, s->think == THINK_INSIDE, buf_str(&s->held));
-	buf_clear(&s->held);
+	if (s->think == THINK_BEGUN)
+		add_begun_text(s, true);
+	else
+		pass_held(s, s->think == THINK_INSIDE, s->held.n);
 	s->think = THINK_OVER;
 	if (s->details.n && !s->stop_reason)
 		wire_seal(s, str_from(arena_printf(&s->scratch, "{\"reasoning_details\":[%s]}", s->details.p)));
@@ -201,9 +253,10 @@ static void take_usage(struct wire_stream *s, const struct json *usage)
 				       json_get(usage, "cached_tokens"), json_get(usage, "cache_read_input_tokens") };
 	int64_t input = 0, output = 0, cached = 0, written = 0, total = 0;
 
-	if (!usage_count(json_get(usage, "prompt_tokens"), &input))
+	bool usual = usage_count(json_get(usage, "prompt_tokens"), &input);
+	if (!usual && !usage_count(json_get(usage, "input_tokens"), &input))
 		return;
-	(void)usage_count(json_get(usage, "completion_tokens"), &output);
+	(void)usage_count(json_get(usage, usual ? "completion_tokens" : "output_tokens"), &output);
 	for (size_t i = 0; i < COUNT_OF(cache) && !cached; i++)
 		(void)usage_count(cache[i], &cached);
 	if (!usage_count(json_get(details, "cache_write_tokens"), &written))
@@ -244,11 +297,13 @@ void chat_take(struct wire_stream *s, const struct json *chunk)
 	const struct json *finish_reason = json_get(choice, "finish_reason");
 	if (!delta)
 		delta = json_get(choice, "message"); /* an answer that came whole */
-	const struct json *reasoning = json_get(delta, "reasoning_content");
+	static const char *const fields[] = { "reasoning_content", "reasoning", "reasoning_text", "thinking" };
 	struct str refusal = json_str(json_get(delta, "refusal"), &s->scratch);
-	const char *field = wire_raw(reasoning).n ? "reasoning_content" : "reasoning";
-	wire_piece(s, true, json_get(delta, field));
-	seal_reasoning(s, field);
+	size_t i = 0;
+	while (i + 1 < COUNT_OF(fields) && !wire_raw(json_get(delta, fields[i])).n)
+		i++;
+	wire_piece(s, true, json_get(delta, fields[i]));
+	seal_reasoning(s, fields[i]);
 	add_details(s, json_get(delta, "reasoning_details"));
 	add_blocks(s, json_get(delta, "thinking_blocks"));
 	add_content(s, false, json_get(delta, "content"));

@@ -234,9 +234,10 @@ struct wire_stream {
 	struct usage usage;
 	bool has_usage, over, ending;
 	/* Chat */
-	enum { THINK_FIRST, THINK_INSIDE, THINK_OVER } think; /* of <think>...</think> in front of the text */
-	struct buf held;                                      /* what may be one of these tags, or a part of it */
-	struct buf details;                                   /* reasoning_details, with commas between them */
+	/* Of <think>...</think> in front of the text. AFTER: line ends are dropped; BEGUN: the text may turn out to be thinking */
+	enum { THINK_FIRST, THINK_INSIDE, THINK_AFTER, THINK_BEGUN, THINK_OVER } think;
+	struct buf held;          /* what may be one of these tags, or a part of it */
+	struct buf details;       /* reasoning_details, with commas between them */
 	struct buf signed_blocks; /* thinking_blocks, the same; those before signed_n are whole */
 	size_t signed_n;
 	uint64_t answer_bytes; /* so far */

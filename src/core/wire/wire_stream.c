@@ -174,7 +174,7 @@ static bool is_usable_id(const struct wire_stream *s, size_t call)
 
 void wire_call_send(struct wire_stream *s, struct wire_call *call)
 {
-	struct str name = buf_str(&call->name);
+	struct str name = str_trim(buf_str(&call->name));
 
 	if (!is_usable_id(s, (size_t)(call - s->calls.list))) {
 		char digits[CALL_ID_DIGITS + 1];
