@@ -21,7 +21,7 @@ static const struct rule {
 	{ FAIL_STATUS, 403, 403, false, 1, "authentication_failed", 0 },
 	{ FAIL_STATUS, 404, 404, false, 1, "model_not_found", 1 },
 	{ FAIL_STATUS, 408, 409, false, FOREVER, "server_error", 0 },
-	{ FAIL_STATUS, 424, 424, false, FOREVER, "server_error", 0 }, /* Bedrock: the model had an error */
+	{ FAIL_STATUS, 424, 425, false, FOREVER, "server_error", 0 }, /* Bedrock: the model had an error; too early */
 	{ FAIL_STATUS, 429, 429, true, FOREVER, "rate_limit", 0 },
 	{ FAIL_STATUS, 429, 429, false, 5, "rate_limit", 0 },
 	{ FAIL_STATUS, 498, 498, false, 5, "rate_limit", 0 }, /* Groq: no capacity */

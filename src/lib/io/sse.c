@@ -6,6 +6,7 @@
  * holds for each line and for the joined data, so that where a stream is split never decides what is an
  * error. */
 #include "lib/io/sse.h"
+#include "lib/base/utf8.h"
 
 enum { DEFAULT_LIMIT_BYTES = 32 << 20 };
 
@@ -63,6 +64,11 @@ static int end_event(struct feed *f)
 		s->last_id = s->id;
 		s->id = old;
 		s->has_id = false;
+	}
+	AUTO_BUF struct buf repaired = { 0 };
+	if (!utf8_valid(data)) { /* a server split a character, or sends other bytes: the standard wants U+FFFD */
+		utf8_add_repaired(&repaired, data);
+		data = buf_str(&repaired);
 	}
 	int rc = s->has_data ? s->event(s->data, name, data) : 0;
 

@@ -48,6 +48,7 @@ TEST(events_are_the_same_however_the_stream_is_split)
 		{ STR("event: one\nevent: two\ndata: a\n\n"), "[two|a]" },
 		{ STR("event: one\nevent:\ndata: a\n\n"), "[|a]" },
 		{ STR("data: a:b: c\n\n"), "[|a:b: c]" },
+		{ STR("data: \xC3\xA9\xC3\ndata: \xFF.\n\n"), "[|\xC3\xA9\xEF\xBF\xBD\n\xEF\xBF\xBD.]" },
 		{ STR("data: whole\n\ndata: cut\n"), "[|whole]" },
 		{ STR("data: whole\n\ndata: cut"), "[|whole]" },
 		{ STR(""), "" },

@@ -20,6 +20,7 @@ static const struct {
 	{ FAIL_STATUS, 403, -1, GIVES_UP, "authentication_failed" },
 	{ FAIL_STATUS, 404, -1, GIVES_UP, "model_not_found" },
 	{ FAIL_STATUS, 408, -1, ALWAYS, "server_error" },
+	{ FAIL_STATUS, 425, -1, ALWAYS, "server_error" },
 	{ FAIL_STATUS, 409, -1, ALWAYS, "server_error" },
 	{ FAIL_STATUS, 413, -1, GIVES_UP, "invalid_request" },
 	{ FAIL_STATUS, 429, -1, FIVE, "rate_limit" },
