@@ -295,6 +295,32 @@ def a_server_is_asked_for_its_list(lab):
     assert "anthropic/m-2" in [m["model"] for m in json.loads(done.out)["models"]], done
 
 
+def an_unknown_name_is_answered_with_one_that_the_server_lists(lab):
+    """The run fails as the server says; a place without a list, and a name that is listed or like no other, have no suggestion."""
+    unknown = '{"error":{"message":"The model `%s` does not exist","type":"invalid_request_error","code":"model_not_found"}}'
+    listed = {"data": [{"id": "qwen3:8b"}, {"id": "vendor/gpt-oss-20b"}, {"id": "Kimi-K2"}, {"id": "other"}]}
+    rows = [("chat", 404, listed, "qwen3:8", "qwen3:8b"), ("chat", 404, listed["data"], "gpt-oss-20b", "vendor/gpt-oss-20b"),
+            ("chat", 400, listed, "kimi-k2", "Kimi-K2"), ("chat", 404, listed, "qwne3:8b", "qwen3:8b"), ("chat", 404, listed, "other", None),
+            ("chat", 404, listed, "unlike", None), ("chat", 404, None, "qwen3:8", None), ("chat", 404, "no list", "qwen3:8", None),
+            ("chat", 404, {"data": [{"id": "qwen\x1b[2J"}]}, "qwen[2J", None), ("responses", 404, listed, "qwen3:8", "qwen3:8b"), ("messages", 404, listed, "qwen3:8", "qwen3:8b"),
+            ("gemini", 404, {"models": [{"name": "models/qwen3:8b"}]}, "qwen3:8", "qwen3:8b")]
+    for wire, status, list_, name, meant in rows:
+        def reply(n, r):
+            if "models?" in r["path"] or r["path"].endswith("/models"):
+                return (404, {}, "") if list_ is None else (200, {}, json.dumps(list_))
+            return status, {}, unknown % name
+
+        mock = Mock(reply)
+        settings = json.dumps({"providers": {"lab": {"wire": wire, "baseUrl": mock.url, "keyHelper": "echo k1"}}})
+        done = lab.cadre("-p", "--settings", settings, "--model", "lab/" + name, "hi")
+        assert done.code == 1 and ("did you mean lab/%s?" % meant in done.out) == bool(meant) and "does not exist" in done.out, (wire, name, done)
+        assert meant or "did you mean" not in done.out, done
+        assert "k1" in json.dumps(mock.seen[-1]["headers"]) and len(mock.seen) == 2, mock.seen
+    mock = Mock(lambda n, r: said("fine"))
+    done = lab.cadre("-p", "--settings", json.dumps({"providers": {"lab": {"wire": "chat", "baseUrl": mock.url}}}), "--model", "lab/any", "hi")
+    assert done.out == "fine\n" and len(mock.seen) == 1, done  # a gateway that maps it is asked nothing
+
+
 def what_a_test_learns_can_be_saved(lab):
     def reply(n, request):
         if request["body"]["model"] == "m2" and request["path"] == "/v1/responses":

@@ -150,7 +150,10 @@ static const char *status_advice(const struct http_endpoint *p, const struct mod
 		return NULL;
 	if (provider->env.place && strstr(provider->env.place, "RESOURCE"))
 		return "--model is the name of a deployment of the resource";
-	return arena_printf(a, "`cadre models list %s --ask` shows its models", provider->name);
+	const char *place = provider->name;
+	return arena_printf(a, "%s%s%s%s%s`cadre models list %s --ask` shows its models",
+			    call->meant ? "did you mean " : "", call->meant ? place : "", call->meant ? "/" : "",
+			    call->meant ? call->meant : "", call->meant ? "? " : "", place);
 }
 
 void http_explain(struct model_call *call)

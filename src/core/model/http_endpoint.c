@@ -197,16 +197,18 @@ static void http_call_free(struct http_call *c)
 {
 	c->wire->release(c);
 	timer_stop(c->server->endpoint.loop, &c->timer);
+	buf_release(&c->list);
 	arena_release(&c->arena);
 	free(c);
 }
 
-static void http_call_finish(struct http_call *c, enum failure_kind kind, const char *text)
+void http_call_finish(struct http_call *c, enum failure_kind kind, const char *text)
 {
 	struct model_call *call = c->call;
 	char copy[256];
 
 	snprintf(copy, sizeof copy, "%s", text);
+	call->meant = c->quirks->meant;
 	if (c->wire->finish)
 		c->wire->finish(c, kind == FAIL_NONE);
 	http_call_free(c);
@@ -378,6 +380,8 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 		http_call_go(next);
 		return;
 	}
+	if (refused && model_names_ask(c))
+		return;
 	/* We ended it because it is not an event stream: that is not a cancel. */
 	bool ended_by_us = error == HTTP_CANCELLED && call->status == 200 && !call->is_stream && !call->cancelled;
 	http_call_finish(c, ended_by_us ? FAIL_GARBAGE : failure_of(error), text);

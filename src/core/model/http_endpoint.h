@@ -56,6 +56,8 @@ struct model_quirks {
 	bool told_small, told_other; /* the user knows that its window is small, that another model answers, */
 	bool told_betas;             /* which betas it does not get */
 	unsigned asks;               /* how often it was asked */
+	bool names_asked;            /* the server does not know it, and was asked what it has; */
+	const char *meant;           /* one of these that it may have meant; NULL: none */
 };
 
 struct http_endpoint {
@@ -103,6 +105,7 @@ struct http_call {
 	const char *ending;        /* what it reports */
 	enum failure_kind ending_kind;
 	unsigned generation, refusals, lessons;
+	struct buf list; /* model_names.c: the answer of the server */
 };
 
 /* What an address needs besides the options. Borrowed until return, but credential */
@@ -133,6 +136,15 @@ void http_explain(struct model_call *call);
 bool http_is_expired(const struct model_call *call);
 /* Where the address comes from, or what would name another one */
 const char *http_address_source(const struct http_endpoint *p, struct arena *a);
+
+void http_call_finish(struct http_call *c, enum failure_kind kind, const char *text); /* frees c */
+
+/* What a server lists (model_names.c): the address, NULL if its API has none; the items of an answer, NULL if it is none; their names */
+const char *model_list_url(const struct http_endpoint *p, struct arena *a);
+const struct json *model_list_items(const struct json *root);
+const char *model_list_name(const struct json *entry, struct arena *a);
+/* If the refusal is that of an unknown model: true, asks what the server has, and the call ends with the answer. Once a model. */
+bool model_names_ask(struct http_call *c);
 
 /* Asks for the window of a model, if its server can be asked and has not said it (window.c). */
 void window_ask_start(struct http_endpoint *p, const char *model, struct model_quirks *quirks);

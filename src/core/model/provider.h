@@ -72,6 +72,7 @@ struct model_call {
 	bool may_be_stream; /* neither the content type nor the first bytes have decided yet */
 	bool limit_empty, running, cancelled;
 	unsigned empty_limits; /* x-ratelimit-remaining-*: 1 requests, 2 tokens */
+	const char *meant;     /* a model of the server, for one that it does not know; borrowed; NULL: none */
 };
 
 int model_call_start(struct model_call *call, struct err *err);

@@ -173,47 +173,27 @@ static int ask_server(struct http_endpoint *p, const char *url, struct model_que
 /* Windows that the list names count from now on. */
 static int list_asked(struct cadre_call *call, struct model_list *l, const struct provider *provider)
 {
-	static const struct {
-		const struct wire *wire;
-		const char *path;
-	} paths[] = { { &wire_messages, "/v1/models?limit=1000" },
-		      { &wire_chat, "/models" },
-		      { &wire_responses, "/models" },
-		      { &wire_gemini, "/models?pageSize=1000" },
-		      { &wire_invoke, "/inference-profiles?type=SYSTEM_DEFINED&maxResults=1000" } };
 	struct endpoints *endpoints = &call->services->endpoints;
 	struct model_question q = { .loop = call->services->loop };
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct endpoint *endpoint;
 	const struct json *root = NULL;
-	size_t i = 0;
 
-	while (i < COUNT_OF(paths) && paths[i].wire != provider->wire)
-		i++;
-	if (i == COUNT_OF(paths))
-		return err_set(call->err, ERR_USAGE, "%s has no list of models that can be asked for", provider->name);
 	if (endpoints_find(endpoints, arena_printf(&a, "%s/x", provider->name), &endpoint, call->err) < 0)
 		return -(int)call->err->kind;
 	struct http_endpoint *http = CONTAINER_OF(endpoint, struct http_endpoint, endpoint);
-	const char *base = http->base, *given = variables_get(&http->variables, "AWS_ENDPOINT_URL_BEDROCK");
-	if (provider->wire == &wire_invoke) /* its models are listed at another address */
-		base = given ? given : arena_printf(&a, "https://bedrock.%s.amazonaws.com", http->region);
-	int status = ask_server(http, arena_printf(&a, "%s%s", base, paths[i].path), &q, &a);
+	const char *url = model_list_url(http, &a);
+	if (!url)
+		return err_set(call->err, ERR_USAGE, "%s has no list of models that can be asked for", provider->name);
+	int status = ask_server(http, url, &q, &a);
 	if (status == 0)
 		status = json_parse(&reader, q.answer.p, q.answer.n, &root, &q.why);
-	const char *const lists[] = { "data", "models", "inferenceProfileSummaries" };
-	const struct json *list = NULL;
-	for (size_t k = 0; k < COUNT_OF(lists) && !list; k++)
-		list = json_get(root, lists[k]);
-	for (const struct json *v = json_first(list); v && json_is(list, JSON_ARRAY); v = json_next(list, v)) {
-		const char *name = json_cstr(json_get(v, json_get(v, "id") ? "id" : "name"), &a);
-		if (provider->wire == &wire_invoke) /* others do not speak the Messages API */
-			name = json_cstr(json_get(v, "inferenceProfileId"), &a);
-		if (!name || (provider->wire == &wire_invoke && !strstr(name, "anthropic.")))
+	const struct json *list = model_list_items(root);
+	for (const struct json *v = json_items(list); v; v = json_next(list, v)) {
+		const char *name = model_list_name(v, &a);
+		if (!name || (provider->wire == &wire_invoke && !strstr(name, "anthropic."))) /* of no Messages API */
 			continue;
-		if (str_starts(str_from(name), STR("models/"))) /* Gemini */
-			name += strlen("models/");
 		if (window_of(v))
 			providers_learn(&endpoints->providers, provider, name, window_of(v), "asked");
 		list_model(l, provider->name, name);
