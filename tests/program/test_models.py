@@ -82,7 +82,13 @@ def a_catalog_changes_prices_without_a_release_and_a_changed_one_is_refused(lab)
     with open(installed, "w", encoding="utf-8") as f:
         f.write(text.replace('"input": 7', '"input": 1'))  # behind our back
     assert opus()["price"]["input"] == 4 and opus()["priceSource"] == "built in", opus()
-    lab.env.pop("X", None)
+    assert opus()["catalogProblem"].startswith(installed + " is not used: the signature is not that of a trusted key"), opus()
+    for args in (("models", "list"), ("models", "show", "opus"), ("models", "test", "opus")):
+        done = lab.cadre(*args, "--settings", settings, env={"ANTHROPIC_BASE_URL": server.url})
+        assert installed + " is not used: " in done.out, done
+    answer = Mock(lambda n, r: message("yes"))
+    done = lab.cadre("-p", "--settings", settings, "hi", env={"ANTHROPIC_BASE_URL": answer.url})
+    assert done.out == "yes\n" and done.err.count(installed + " is not used: ") == 1, done
     done = lab.cadre("models", "update", file)
     assert done.code == 1 and "modelCatalogKeys" in done.err, done
 

@@ -65,6 +65,7 @@ struct providers {
 	const struct json *overrides;  /* the setting modelOverrides; NULL: none */
 	const struct model_info *file; /* of the catalog that was installed; NULL: none */
 	size_t file_count;
+	const char *file_problem;   /* why it does not count; NULL: it does, or there is none */
 	struct variables variables; /* those of the settings count as well as the environment */
 	const char *bedrock_prefix; /* of its names, once Bedrock is open: the region may be in a file; NULL: not yet */
 	struct map facts;           /* "PROVIDER/NAME" -> struct model_fact */

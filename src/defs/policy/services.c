@@ -257,8 +257,11 @@ static int read_providers(struct services *sv, struct err *err)
 	const char *path = services_catalog_file(sv, &a);
 	if (path && file_read(path, LARGEST_CATALOG, &file, &why) == 0 &&
 	    catalog_read(&providers->arena, buf_str(&file), settings_texts(settings, "modelCatalogKeys", &a),
-			 &providers->file, &providers->file_count, &why) < 0)
-		services_log(sv, "models", "%s is not used: %s", path, why.text);
+			 &providers->file, &providers->file_count, &why) < 0 &&
+	    !providers->file_problem) {
+		providers->file_problem = arena_printf(&providers->arena, "%s is not used: %s", path, why.text);
+		buf_addf(&sv->policy.notes, "%s\n", providers->file_problem);
+	}
 	if (own && settings_bool(settings, "lockedProviders")) {
 		struct json_out w = json_out(&managed);
 		json_open(&w, '{');

@@ -54,9 +54,12 @@ const struct cadre_command command_models = {
 
 int models_open(struct cadre_call *call)
 {
-	if (policy_load(call->services, call->err) < 0)
+	if (policy_load(call->services, call->err) < 0 || services_open_endpoints(call->services, call->err) < 0)
 		return -(int)call->err->kind;
-	return services_open_endpoints(call->services, call->err);
+	const char *problem = call->services->endpoints.providers.file_problem;
+	if (problem)
+		report_line(call->report, CADRE_BAD, "%s", problem);
+	return 0;
 }
 
 struct model_list {
@@ -240,7 +243,7 @@ static int models_list(struct cadre_call *call)
 				list_model(&l, home, list[i].id);
 		}
 	}
-	json_putf(&l.w, "], providers:[");
+	json_putf(&l.w, "], catalogProblem?:'%s', providers:[", providers->file_problem);
 	for (size_t i = 0; i < providers->own_count; i++)
 		json_put_cstr(&l.w, providers->own[i]->name);
 	for (size_t i = 0; provider_table[i]; i++)
@@ -340,6 +343,7 @@ static int models_show(struct cadre_call *call)
 		show_quirks(&l, http,
 			    http_endpoint_quirks(CONTAINER_OF(endpoint, struct http_endpoint, endpoint), sent)->bits);
 	json_kcstr(&l.w, "problem", open ? NULL : why.text);
+	json_putf(&l.w, "catalogProblem?:'%s'", providers->file_problem);
 	if (!open)
 		report_row(call->report, CADRE_BAD, "problem", why.text, NULL);
 	call->report->bad = !open;
