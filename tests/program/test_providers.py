@@ -196,6 +196,8 @@ def a_model_without_tools_is_named_at_once(lab):
                           (400, "`tool calling` is not supported with this model")):
         mock, done = chat(lab, lambda n, request, status=status, words=words: (status, {}, json.dumps({"error": {"message": words}})))
         assert "the model m1 cannot call tools at this server" in result(done)["result"] and len(mock.seen) == 1, (words, done)
+        mock, done = gateway(lab, lambda n, r, status=status, words=words: (status, {}, json.dumps(error(words))), "--model", "m1", "hi")
+        assert "the model m1 cannot call tools at this server" in done.out and len(mock.seen) == 1, (words, done)
     lab.env.update(GEMINI_API_KEY="k", GEMINI_BASE_URL=Mock(lambda n, r: (400, {}, json.dumps(
         {"error": {"code": 400, "message": "Function calling is not enabled for models/gemma-3-27b-it", "status": "INVALID_ARGUMENT"}}))).url)
     done = lab.cadre("-p", "--model", "gemini/gemma-3-27b-it", "hi")
@@ -554,6 +556,13 @@ def schemas_have_only_words_that_every_server_takes(lab):
         assert tool["function"]["parameters"]["type"] == "object"
     grep = [t for t in tools if t["function"]["name"] == "Grep"]
     assert done.code == 0 and (not grep or "pattern" in grep[0]["function"]["parameters"]["properties"])
+
+
+def an_answer_with_the_status_201_is_one(lab):
+    _, done = chat(lab, lambda n, r: (201, *said("fine")[1:]))
+    assert result(done)["result"] == "fine", done
+    _, done = gateway(lab, lambda n, r: (201, *message("fine")[1:]))
+    assert done.out == "fine\n", done
 
 
 def a_stream_of_any_spelling_is_read(lab):

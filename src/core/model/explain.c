@@ -150,10 +150,51 @@ static const char *status_advice(const struct http_endpoint *p, const struct mod
 		return NULL;
 	if (provider->env.place && strstr(provider->env.place, "RESOURCE"))
 		return "--model is the name of a deployment of the resource";
-	const char *place = provider->name;
-	return arena_printf(a, "%s%s%s%s%s`cadre models list %s --ask` shows its models",
-			    call->meant ? "did you mean " : "", call->meant ? place : "", call->meant ? "/" : "",
-			    call->meant ? call->meant : "", call->meant ? "? " : "", place);
+	const char *place = provider->name, *meant = call->quirks->meant;
+	return arena_printf(a, "%s%s%s%s%s`cadre models list %s --ask` shows its models", meant ? "did you mean " : "",
+			    meant ? place : "", meant ? "/" : "", meant ? meant : "", meant ? "? " : "", place);
+}
+
+/* A server or model without tools, and a key that is missing: errors of the configuration, with which no retry helps. */
+static void explain_refusal(const struct http_endpoint *p, struct model_call *call)
+{
+	static const char *const words[] = {
+		"does not support tools",  /* Ollama */
+		"enable-auto-tool-choice", /* vLLM */
+		"tools param requires",    /* llama.cpp */
+		"tool use is not supported",
+		"does not support function calling",
+		"does not support Function Calling",
+		"unction calling is not enabled", /* Mistral, Gemma */
+		"ool calling is not supported",   /* DeepInfra, Perplexity */
+		"ool use has not been enabled",   /* Nvidia */
+		"JSON mode/function calling",     /* Together */
+		"`tools` is not supported",       /* Groq */
+		"`tool calling` is not supported",
+		"No endpoints found that support tool use",
+	};
+	struct failure *f = &call->failure;
+	char said[sizeof f->text];
+	bool no_tools = false;
+
+	memcpy(said, f->text, sizeof said);
+	if (f->status == 400 && !call->error_body.n &&
+	    strstr(p->base, "cerebras")) /* what is too long has no body there */
+		f->too_long = true;
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		no_tools = no_tools || str_has(buf_str(&call->error_body), str_from(words[i]));
+	if (no_tools) {
+		f->status = 400;
+		failure_set(f, FAIL_STATUS,
+			    "the model %.100s cannot call tools at this server. Take a model that can, start the "
+			    "server with tools enabled (llama.cpp: --jinja, vLLM: --enable-auto-tool-choice), or run "
+			    "without tools (--tools \"\"). It said: %.120s",
+			    call->quirks->name, said);
+	} else if (f->status == 401 && !p->has_key) {
+		const char *variable = p->endpoint.provider->env.api_key;
+		failure_set(f, FAIL_STATUS, "%.200s (no key was sent: set %s)", said,
+			    variable ? variable : "keyEnv of its provider");
+	}
 }
 
 void http_explain(struct model_call *call)
@@ -166,8 +207,8 @@ void http_explain(struct model_call *call)
 	struct failure *f = &call->failure;
 
 	hide_secrets(p, f->text);
-	if (f->kind == FAIL_STATUS && provider->wire->explain)
-		provider->wire->explain(call);
+	if (f->kind == FAIL_STATUS)
+		explain_refusal(p, call);
 	bool missing = f->kind == FAIL_STATUS && (f->status == 404 || f->status == 405);
 	bool here = url_is_loopback(p->shown);
 	/* Nothing answered, or nothing that speaks the API */

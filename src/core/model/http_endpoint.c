@@ -170,7 +170,8 @@ struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *m
 		note_abilities(p, model, known);
 		if (p->endpoint.provider->own)
 			provider_own_quirks(p->endpoint.provider, model, known);
-		(void)map_set(&p->learned, str_from(arena_strdup(&p->arena, model)), known);
+		known->name = arena_strdup(&p->arena, model);
+		(void)map_set(&p->learned, str_from(known->name), known);
 	}
 	return known;
 }
@@ -208,7 +209,6 @@ void http_call_finish(struct http_call *c, enum failure_kind kind, const char *t
 	char copy[256];
 
 	snprintf(copy, sizeof copy, "%s", text);
-	call->meant = c->quirks->meant;
 	if (c->wire->finish)
 		c->wire->finish(c, kind == FAIL_NONE);
 	http_call_free(c);
@@ -280,6 +280,7 @@ static struct http_call *http_call_new(struct http_endpoint *p, struct model_cal
 	call->transfer = c;
 	call->answer.origin = ORIGIN_NONE;
 	call->explain = http_explain;
+	call->quirks = quirks;
 	if (p->extra_body && p->extra_body->count) {
 		struct str extra = json_raw(p->extra_body);
 		c->extra = str_from(arena_printf(&c->arena, "," STR_FMT, (int)extra.n - 1, extra.p + 1));
@@ -298,18 +299,24 @@ static void http_call_go(struct http_call *c)
 		credential_want(credential, &c->wait);
 }
 
+/* The default status of some frameworks for a POST is 201. */
+static int usual_status(int status)
+{
+	return status == 201 ? 200 : status;
+}
+
 static void on_head(struct http_req *r, int status)
 {
-	((struct model_call *)http_data(r))->status = status;
+	((struct model_call *)http_data(r))->status = usual_status(status);
 }
 
 static void on_header(struct http_req *r, struct str name, struct str value)
 {
 	struct model_call *call = http_data(r);
 
-	call->status = http_status(r); /* some headers count with a refusal only */
+	call->status = usual_status(http_status(r)); /* some headers count with a refusal only */
 	model_call_header(call, name, value);
-	if (http_status(r) == 200 && str_is_nocase(name, "content-type")) { /* names what came in place of a stream */
+	if (call->status == 200 && str_is_nocase(name, "content-type")) { /* names what came in place of a stream */
 		struct str type = str_trim(str_cut(&value, ';'));
 		snprintf(call->error_type, sizeof call->error_type, STR_FMT, STR_ARG(type));
 	}

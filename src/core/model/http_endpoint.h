@@ -39,13 +39,13 @@ struct wire {
 	/* Another status came, with call->error_body. True: c->quirks has learned something, send again. NULL: it never does. */
 	bool (*learn)(struct http_call *c);
 	void (*finish)(struct http_call *c,
-		       bool whole);               /* no more bytes come; whole: the transfer has its end; may be NULL */
-	void (*explain)(struct model_call *call); /* rewords a failure by status; may be NULL */
-	void (*release)(struct http_call *c);     /* frees what begin made */
+		       bool whole);           /* no more bytes come; whole: the transfer has its end; may be NULL */
+	void (*release)(struct http_call *c); /* frees what begin made */
 };
 
 /* What is known of one model at one provider */
 struct model_quirks {
+	const char *name;            /* as heads have it */
 	unsigned bits;               /* of wire.quirks */
 	int64_t limit;               /* most output tokens; 0: not known */
 	const struct wire *wire;     /* in place of that of the provider; NULL: none */

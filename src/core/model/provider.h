@@ -71,8 +71,8 @@ struct model_call {
 	bool is_frames;     /* the content type is that of event_stream.h */
 	bool may_be_stream; /* neither the content type nor the first bytes have decided yet */
 	bool limit_empty, running, cancelled;
-	unsigned empty_limits; /* x-ratelimit-remaining-*: 1 requests, 2 tokens */
-	const char *meant;     /* a model of the server, for one that it does not know; borrowed; NULL: none */
+	unsigned empty_limits;             /* x-ratelimit-remaining-*: 1 requests, 2 tokens */
+	const struct model_quirks *quirks; /* of its model; borrowed; set with explain */
 };
 
 int model_call_start(struct model_call *call, struct err *err);

@@ -333,53 +333,6 @@ static bool chat_learn(struct http_call *c)
 	return false;
 }
 
-/* The server's message, with advice where it is known. A configuration error: no retry, regardless of the status. */
-static void explain_failure(struct model_call *call)
-{
-	static const char *const words[] = {
-		"does not support tools",  /* Ollama */
-		"enable-auto-tool-choice", /* vLLM */
-		"tools param requires",    /* llama.cpp */
-		"tool use is not supported",
-		"does not support function calling",
-		"does not support Function Calling",
-		"unction calling is not enabled", /* Mistral, Gemma */
-		"ool calling is not supported",   /* DeepInfra, Perplexity */
-		"ool use has not been enabled",   /* Nvidia */
-		"JSON mode/function calling",     /* Together */
-		"`tools` is not supported",       /* Groq */
-		"`tool calling` is not supported",
-		"No endpoints found that support tool use",
-	};
-	const struct http_endpoint *s = CONTAINER_OF(call->endpoint, struct http_endpoint, endpoint);
-	struct failure *f = &call->failure;
-	struct str model = STR("");
-	char said[sizeof f->text];
-	bool no_tools = false;
-
-	memcpy(said, f->text, sizeof said);
-	for (int i = 0; i < TRANSLATIONS && !model.n; i++)
-		if (call->body.head->translations[i])
-			model = ((const struct wire_head *)call->body.head->translations[i]->facts)->model;
-	if (f->status == 400 && !call->error_body.n &&
-	    strstr(s->base, "cerebras")) /* what is too long has no body there */
-		f->too_long = true;
-	for (size_t i = 0; i < COUNT_OF(words); i++)
-		no_tools = no_tools || str_has(buf_str(&call->error_body), str_from(words[i]));
-	if (no_tools) {
-		f->status = 400;
-		failure_set(f, FAIL_STATUS,
-			    "the model " STR_FMT " cannot call tools at this server. Take a model that can, start the "
-			    "server with tools enabled (llama.cpp: --jinja, vLLM: --enable-auto-tool-choice), or run "
-			    "without tools (--tools \"\"). It said: %.120s",
-			    STR_ARG(model), said);
-	} else if (f->status == 401 && !s->has_key) {
-		const char *variable = s->endpoint.provider->env.api_key;
-		failure_set(f, FAIL_STATUS, "%.200s (no key was sent: set %s)", said,
-			    variable ? variable : "keyEnv of its provider");
-	}
-}
-
 static void chat_begin(struct http_call *c)
 {
 	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
@@ -500,8 +453,7 @@ static const struct wire_quirk chat_quirk_names[] = {
 
 #define FORM_WIRE                                                                                                      \
 	.quirks = chat_quirk_names, .call_size = sizeof(struct chat_exchange), .begin = chat_begin, .read = chat_read, \
-	.rewind = chat_rewind, .feed = chat_feed, .learn = chat_learn, .finish = chat_finish,                          \
-	.explain = explain_failure, .release = chat_release
+	.rewind = chat_rewind, .feed = chat_feed, .learn = chat_learn, .finish = chat_finish, .release = chat_release
 
 const struct wire wire_chat = {
 	FORM_WIRE,
