@@ -75,6 +75,12 @@ void answer_end(struct answer *a)
 		a->sink->on_block(a->data, TAKE(a->held));
 }
 
+/* Of gateways: JSON in a text where an object is usual, or the other way round */
+static struct str input_text(struct answer *a, const struct json *v)
+{
+	return json_is(v, JSON_STRING) ? json_str(v, &a->scratch) : v && v->count ? json_raw(v) : STR("");
+}
+
 void answer_turn_into_thinking(struct answer *a)
 {
 	assert(a->block == ANSWER_TEXT);
@@ -121,9 +127,8 @@ static void on_block_start(struct answer *a, const struct json *event)
 	const struct json *citations = json_get(block, "citations");
 	if (g->kind != ANSWER_INPUT) {
 		add_piece(a, g->member, initial);
-	} else if (initial && initial->count) {
-		struct str raw = json_raw(initial);
-		buf_add(&a->text, raw.p, raw.n);
+	} else if (json_is(initial, JSON_STRING) || (initial && initial->count)) {
+		buf_append(&a->text, input_text(a, initial));
 	}
 	if (g->kind == ANSWER_THINKING) {
 		struct str raw = raw_text(json_get(block, "signature"));
@@ -141,8 +146,7 @@ static void on_block_delta(struct answer *a, const struct json *event)
 	if (json_str_is(type, "text_delta") && a->block == ANSWER_TEXT) {
 		add_piece(a, "text", json_get(delta, "text"));
 	} else if (json_str_is(type, "input_json_delta") && a->block == ANSWER_INPUT) {
-		struct str piece = json_str(json_get(delta, "partial_json"), &a->scratch);
-		buf_add(&a->text, piece.p, piece.n);
+		buf_append(&a->text, input_text(a, json_get(delta, "partial_json")));
 	} else if (json_str_is(type, "thinking_delta") && a->block == ANSWER_THINKING) {
 		add_piece(a, "thinking", json_get(delta, "thinking"));
 	} else if (json_str_is(type, "signature_delta") && a->block == ANSWER_THINKING) {

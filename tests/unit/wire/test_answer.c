@@ -141,6 +141,10 @@ static const struct {
 	  "text<a>{\"type\":\"text\",\"text\":\"a\"}\nend_turn complete" },
 	{ "another message in the middle", START BLOCK(EMPTY_TEXT) TEXT("a") EVENT("message_start", ",\"message\":{\"id\":\"msg_2\"}"),
 	  "text<a> garbage" },
+	{ "input in a delta that is an object", START BLOCK(CALL) DELTA("{\"type\":\"input_json_delta\",\"partial_json\":{\"a\":1}}") STOP
+	  END("tool_use"), "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"a\":1}}\ntool_use complete" },
+	{ "input in the start that is a text", START BLOCK("{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":\"{\\\"a\\\":1}\"}") STOP
+	  END("tool_use"), "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Read\",\"input\":{\"a\":1}}\ntool_use complete" },
 	{ "a start without an id", EVENT("message_start", ",\"message\":{}"), " garbage" },
 	{ "a call without an id", START BLOCK("{\"type\":\"tool_use\",\"name\":\"Read\",\"input\":{}}") STOP
 	  END("tool_use"), " garbage" },
