@@ -98,11 +98,14 @@ def what_a_gateway_refuses_is_left_out(lab):
             ("capability_rejected: effort", effort), ("Unsupported parameter: thinking", thinking), ('json: unknown field "thinking"', thinking), ("adaptive thinking is not supported on this model", thinking),
             ("thinking: Extra inputs are not permitted", thinking), ("capability_rejected: thinking", thinking),
             ("`max_tokens` must be greater than `thinking.budget_tokens`", thinking),
-            ("When `thinking` is enabled, a final `assistant` message must start with a thinking block", thinking))
+            ("When `thinking` is enabled, a final `assistant` message must start with a thinking block", thinking),
+            ("Unrecognized request argument supplied: thinking", thinking), ("Additional properties are not allowed ('thinking' was unexpected)", thinking),
+            ("'type' must be in [\"enabled\", \"disabled\", \"auto\"]", thinking),  # SenseNova
+            ([{"type": "literal_error", "loc": ["body", "thinking", "type"], "msg": "Input should be 'enabled' or 'disabled'", "input": "adaptive"}], thinking))  # oMLX
     for words, heeded in rows:
         def reply(n, request):
             if not heeded(request["body"]):
-                return 400, {}, REFUSED % json.dumps(words)
+                return (400, {}, REFUSED % json.dumps(words)) if isinstance(words, str) else (422, {}, json.dumps({"detail": words}))
             return message("yes")
 
         mock, done = gateway(lab, reply, "--effort", "high", "hi")

@@ -245,6 +245,10 @@ static bool messages_learn(struct http_call *c)
 		{ "thinking", "Extra inputs", NO_THINKING },
 		{ "thinking", "nsupported", NO_THINKING },
 		{ "thinking", "nknown", NO_THINKING },
+		{ "thinking", "nrecognized", NO_THINKING },
+		{ "thinking", "nexpected", NO_THINKING },
+		{ "thinking", "Input should be", NO_THINKING }, /* oMLX */
+		{ "disabled", "must be in", NO_THINKING },      /* SenseNova */
 		{ "thinking", "capability_rejected", NO_THINKING },
 		{ "start with a thinking block", NULL, NO_THINKING }, /* of another model: it is not sent */
 		{ "budget_tokens", NULL, NO_THINKING },
