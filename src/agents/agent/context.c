@@ -10,6 +10,7 @@
 #include "config/settings/settings.h"
 #include "defs/agentdef/registry.h"
 #include "defs/agentdef/describe.h"
+#include "defs/policy/sources.h"
 #include "mcp/client/pool.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
@@ -60,6 +61,7 @@ static struct instructions_spec instructions_spec(const struct agent *a)
 	return (struct instructions_spec){ .cwd = t->main.cwd,
 					   .config_dir = t->config_dir,
 					   .managed_dir = t->managed_dir,
+					   .skipped = SETTINGS_ALL & ~services_setting_sources(t->services),
 					   .managed_text = t->claude_md,
 					   .excludes = t->claude_excludes,
 					   .is_denied = file_is_hidden,

@@ -9,6 +9,7 @@
 #include "lib/git/git_head.h"
 #include "lib/match/gitignore.h"
 #include "config/catalog/frontmatter.h"
+#include "config/settings/settings_file.h"
 #include "lib/io/dir.h"
 
 enum {
@@ -305,11 +306,14 @@ static void add_project_dir(struct collector *c, const char *dir)
 	c->around = !path_is_inside(dir, c->root ? c->root : c->cwd);
 	c->base = dir;
 	c->kind = "Project";
-	add_file(c, path_join(&c->arena, dir, "CLAUDE.md"), "project instructions", NULL, 0);
-	add_file(c, path_join(&c->arena, dir, ".claude/CLAUDE.md"), "project instructions", NULL, 0);
-	add_rules(c, path_join(&c->arena, dir, ".claude/rules"), "project rule", 0);
+	if (!(c->spec->skipped & SETTINGS_PROJECT)) {
+		add_file(c, path_join(&c->arena, dir, "CLAUDE.md"), "project instructions", NULL, 0);
+		add_file(c, path_join(&c->arena, dir, ".claude/CLAUDE.md"), "project instructions", NULL, 0);
+		add_rules(c, path_join(&c->arena, dir, ".claude/rules"), "project rule", 0);
+	}
 	c->kind = "Local";
-	add_file(c, path_join(&c->arena, dir, "CLAUDE.local.md"), "private project instructions", NULL, 0);
+	if (!(c->spec->skipped & SETTINGS_LOCAL))
+		add_file(c, path_join(&c->arena, dir, "CLAUDE.local.md"), "private project instructions", NULL, 0);
 }
 
 static struct collector collector_make(struct buf *out, struct buf *notes, const struct instructions_spec *spec)
@@ -340,7 +344,7 @@ void instructions_collect(struct buf *out, struct buf *notes, const struct instr
 	if (spec->managed_text && spec->managed_text[0])
 		buf_addf(out, "Contents of managed settings (claudeMd):\n\n%s\n\n", spec->managed_text);
 	c.kind = "User";
-	if (spec->config_dir) {
+	if (spec->config_dir && !(spec->skipped & SETTINGS_USER)) {
 		add_file(&c, path_join(&c.arena, spec->config_dir, "CLAUDE.md"), "user instructions", NULL, 0);
 		add_rules(&c, path_join(&c.arena, spec->config_dir, "rules"), "user rule", 0);
 	}

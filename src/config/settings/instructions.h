@@ -36,6 +36,7 @@ struct tool_env;
 
 struct instructions_spec {
 	const char *cwd, *config_dir, *managed_dir; /* NULL: skip the project, user or machine */
+	unsigned skipped;                           /* enum setting_sources: whose files do not count either */
 	const char *managed_text;                   /* behind the managed file; NULL: none */
 	const char *const *excludes;                /* globs of paths that do not count, NULL-terminated; NULL: none */
 	/* Whether the agent may not read this file, which a project brings or another file imports; may be NULL. */

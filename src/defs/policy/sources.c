@@ -37,6 +37,15 @@ bool services_believe(const struct settings *settings, const struct definition *
 	       (settings_trusted(settings) && trust_covers(of->cwd, of->state_file, d->file));
 }
 
+unsigned services_setting_sources(const struct services *sv)
+{
+	const struct options *o = &sv->options;
+
+	if (env_is_on(getenv("CLAUDE_CODE_SIMPLE")))
+		return 0;
+	return o->some_sources ? o->setting_sources : SETTINGS_ALL;
+}
+
 int services_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)
 {
 	const struct options *o = &sv->options;
@@ -61,7 +70,7 @@ int services_agent_sources(struct services *sv, struct arena *a, struct catalog_
 		s.cwd = path_absolute(a, s.cwd, str_from(o->config_root));
 	s.flag = o->agents;
 	s.denied = o->disallowed_tools;
-	s.setting_sources = o->some_sources ? o->setting_sources : SETTINGS_ALL;
+	s.setting_sources = services_setting_sources(sv);
 	s.bare = env_is_on(getenv("CLAUDE_CODE_SIMPLE"));
 	s.sdk = str_starts(str_from(entrypoint), STR("sdk-"));
 	s.builtin = s.sdk ? BUILTIN_NO_GUIDE : 0;

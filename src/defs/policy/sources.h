@@ -16,6 +16,8 @@ void policy_warn_settings(const struct settings *s, settings_warn_fn *warn, void
 void policy_warn_hooks(const struct settings *s, settings_warn_fn *warn, void *data);
 int services_state_file(struct services *sv, struct arena *a, const char **ret_path,
 			struct err *err); /* .claude.json */
+/* enum setting_sources: whose files count, also those of instructions, agents and skills */
+unsigned services_setting_sources(const struct services *sv);
 int services_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);
 /* Links of a project that is not trusted stay inside of it. */
 void catalog_sources_hold(struct catalog_sources *sources, struct arena *a, const struct settings *settings);

@@ -127,7 +127,7 @@ static struct catalog *open_styles(const struct cadre_session *s)
 		.cwd = sv->options.config_root ? sv->options.config_root : s->tree.main.cwd,
 		.config_dir = sv->store.config_dir,
 		.managed_dir = s->tree.managed_dir,
-		.setting_sources = sv->options.some_sources ? sv->options.setting_sources : SETTINGS_ALL,
+		.setting_sources = services_setting_sources(sv),
 	};
 	struct catalog *styles = NULL;
 
