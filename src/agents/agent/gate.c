@@ -447,26 +447,41 @@ static void gate_ask(struct tool_gate *gate, struct tool_call *call)
 	gate_check(CONTAINER_OF(gate, struct agent, gate), call);
 }
 
+/* A hook's value in place of a result: a text, a list of text blocks as servers send them, or any JSON. */
+static void gate_replace_result(struct tool_call *call, const struct json *value)
+{
+	bool blocks = json_is(value, JSON_ARRAY) && json_items(value);
+
+	for (const struct json *v = json_items(value); v; v = json_next(value, v))
+		blocks = blocks && json_is(json_get(v, "text"), JSON_STRING);
+	buf_clear(&call->result);
+	buf_clear(&call->result_blocks);
+	for (const struct json *v = blocks ? json_items(value) : NULL; v; v = json_next(value, v))
+		buf_addf(&call->result, "%s" STR_FMT, call->result.n ? "\n" : "",
+			 STR_ARG(json_str(json_get(v, "text"), &call->arena)));
+	if (!blocks) {
+		struct str text = json_is(value, JSON_STRING) ? json_str(value, &call->arena) : json_raw(value);
+		buf_add(&call->result, text.p, text.n);
+	}
+}
+
 static void on_post_hooks(void *data, const struct hook_outcome *outcome)
 {
 	struct gate_wait *p = data;
 	struct agent *a = p->agent;
 	struct tool_call *call = gate_wait_end(p);
-	struct str output = outcome->fields[HOOK_UPDATED_OUTPUT];
-	struct str note = outcome->fields[HOOK_CLASSIFIER_CONTEXT];
+	struct str output = outcome->fields[HOOK_UPDATED_OUTPUT], note = outcome->fields[HOOK_CLASSIFIER_CONTEXT];
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 
 	if (!call)
 		return;
 	gate_apply_outcome(a, call, outcome);
+	if (!output.n && call->tool && call->tool->server)
+		output = outcome->fields[HOOK_UPDATED_MCP_OUTPUT];
 	const struct json *root = json_read(&reader, output);
-	if (root) {
-		struct str result = json_is(root, JSON_STRING) ? json_str(root, &call->arena) : json_raw(root);
-		buf_clear(&call->result);
-		buf_clear(&call->result_blocks);
-		buf_add(&call->result, result.p, result.n);
-	}
+	if (root)
+		gate_replace_result(call, root);
 	/* The classifier does not see results: a hook may tell it something about this one. */
 	if ((root = json_read(&reader, note))) {
 		struct buf *notes = &a->tree->hook_notes;
