@@ -535,6 +535,30 @@ def thirty_two_clients_at_once_are_served(lab):
     assert all(client.over().code == 0 for client in clients)
 
 
+UUIDS = ["%d1111111-2222-4333-8444-555555555555" % i for i in range(4)]
+
+
+def a_message_that_asks_nothing_comes_with_the_next_prompt(lab):
+    modeld = lab.model(ECHO, log=True)
+    client = Client(lab)
+    client.say("the build is red", shouldQuery=False, uuid=UUIDS[0])
+    client.send({"type": "user", "shouldQuery": False, "message": {"role": "user", "content": [{"type": "text", "text": "on main"}]}})
+    client.say("why?", uuid=UUIDS[1])
+    frames = [client.run.frame("system", "init"), client.run.frame("assistant"), client.run.frame("result")]
+    assert [f.get("user_message_uuid") for f in frames] == [None, UUIDS[1], UUIDS[1]], frames
+    assert [f.get("user_message_uuids") for f in frames[1:]] == [[UUIDS[0], UUIDS[1]]] * 2, frames
+    texts = [b["text"] for b in modeld.bodies()[0]["messages"][-1]["content"]]
+    assert texts[-3:] == ["the build is red", "on main", "why?"], texts
+    client.say("and now?")
+    result = client.run.frame("result")
+    assert len(modeld.bodies()) == 2 and "user_message_uuid" not in result and result["result_index"] == 1, result
+    client.say("never asked about", shouldQuery=False)
+    client.stdin.close()
+    warning = client.run.frame("system", "informational")
+    assert "shouldQuery" in warning["content"], warning
+    assert client.run.wait().code == 0
+
+
 def a_client_that_dies_takes_the_run_with_it(lab):
     fifo = lab.fifo("started")
     lab.model("rule\n  turn 1\n  call Bash {\"command\": \"echo up > started; sleep 600\"}\nrule\n  text Done.\n")
@@ -561,4 +585,5 @@ if __name__ == "__main__":
      a_question_that_nobody_answers_is_given_up_after_the_time_of_the_settings,
          the_end_of_the_input_answers_what_was_asked_with_no, a_request_that_is_withdrawn_gets_no_answer,
          a_reader_that_does_not_read_does_not_grow_our_memory, thirty_two_clients_at_once_are_served,
+         a_message_that_asks_nothing_comes_with_the_next_prompt,
          a_client_that_dies_takes_the_run_with_it)

@@ -44,6 +44,14 @@ static void message_free(struct wire_message *m)
 	free(m);
 }
 
+void wire_drop_waiting(struct cadre_wire *w)
+{
+	if (w->waiting)
+		wire_warn(w, "no prompt followed a message with shouldQuery false: it is not kept");
+	for (struct wire_message *m; (m = list_pop(&w->waiting));)
+		message_free(m);
+}
+
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m)
 {
 	list_drop(&w->queue, m);
@@ -59,9 +67,11 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 	struct err err = { 0 };
 
 	read_content(m, json_get(json_get(message, "message"), "content"));
-	const struct json *word = json_get(message, "priority");
+	const struct json *word = json_get(message, "priority"), *asks = json_get(message, "shouldQuery");
+	m->waits = asks && !json_bool(asks);
 	m->priority = json_str_is(word, "now") ? WIRE_NOW : json_str_is(word, "later") ? WIRE_LATER : WIRE_NEXT;
-	if (id_is_uuid(uuid))
+	m->named = id_is_uuid(uuid);
+	if (m->named)
 		snprintf(m->uuid, sizeof m->uuid, STR_FMT, STR_ARG(uuid));
 	else
 		id_uuid(m->uuid);
@@ -114,6 +124,7 @@ static void send_result(struct cadre_wire *w, const char *why)
 		  why ? "turn_setup_failed" : "completed", w->session ? agent_tree_cost(&w->session->tree) : 0);
 	usage_write(&out, &(struct usage){ 0 });
 	json_putf(&out, "modelUsage:{}, permission_denials:[], origin?:%.*s", STR_ARG(buf_str(&w->origin)));
+	buf_add(&line, w->sender.p, w->sender.n);
 	w->failed = why != NULL;
 	wire_frame_end(w, &out, w->session ? w->session->id : id);
 }
@@ -149,14 +160,59 @@ static int reset_conversation(struct cadre_wire *w, struct err *err)
 	return 0;
 }
 
+static void move_blocks(struct wire_message *m, struct segment ***blocks, size_t *count)
+{
+	size_t n = m->block_count ? m->block_count : m->text.n > 0;
+
+	*blocks = xrealloc(*blocks, (*count + n + 1) * sizeof **blocks);
+	for (size_t i = 0; i < n; i++)
+		(*blocks)[(*count)++] = m->block_count ? m->blocks[i] : segment_text(buf_str(&m->text));
+	free(TAKE(m->blocks));
+	m->block_count = 0;
+}
+
+/* What has waited for this message becomes its beginning. */
+static void join_waiting(struct cadre_wire *w, struct wire_message *m)
+{
+	AUTO_BUF struct buf names = { 0 };
+	struct segment **blocks = NULL;
+	size_t count = 0;
+	bool joins = w->waiting;
+
+	for (struct wire_message *o; (o = list_pop(&w->waiting)); message_free(o)) {
+		move_blocks(o, &blocks, &count);
+		if (o->named)
+			buf_addf(&names, "\"%s\",", o->uuid);
+	}
+	if (joins) {
+		move_blocks(m, &blocks, &count);
+		m->blocks = blocks;
+		m->block_count = count;
+	}
+	w->bound = 0;
+	buf_clear(&w->sender);
+	if (m->named)
+		buf_addf(&w->sender, ",\"user_message_uuid\":\"%s\",\"user_message_uuids\":[" STR_FMT "\"%s\"]",
+			 m->uuid, STR_ARG(buf_str(&names)), m->uuid);
+}
+
 void wire_start_next(struct cadre_wire *w)
 {
 	struct err err = { 0 };
 
-	if (w->working || !w->queue || !w->session || turn_is_running(&w->session->turn))
+	if (w->working || !w->session || turn_is_running(&w->session->turn))
+		return;
+	while (w->queue && w->queue->waits) {
+		struct wire_message *waits = list_pop(&w->queue);
+		waits->next = NULL;
+		list_push_last(&w->waiting, waits);
+		w->queued--;
+	}
+	if (!w->queue)
 		return;
 	struct wire_message *m = list_pop(&w->queue);
 	w->queued--;
+	join_waiting(w, m);
 	struct session_prompt p = { .text = { m->text.n ? m->text.p : "", m->text.n },
 				    .blocks = m->blocks,
 				    .block_count = m->block_count,

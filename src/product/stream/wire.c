@@ -125,6 +125,20 @@ static void mirror_agent(struct cadre_wire *w, const struct cadre_event *e)
 	on_line(w->services, journal_path(a->journal), buf_str(&line));
 }
 
+/* The first frame of an answer, the first of its stream and the result name the message that they are about. */
+static void name_sender(struct cadre_wire *w, const struct cadre_event *e, struct buf *line)
+{
+	enum cadre_event_kind kind = cadre_event_kind(e);
+	bool answers =
+		kind == CADRE_TURN_ENDED || kind == CADRE_DELTA || (kind == CADRE_MESSAGE && e->event->from_model);
+
+	if (!answers || cadre_event_agent(e)[0] || w->session->turn.origin != TURN_BY_PROMPT || w->bound & 1U << kind)
+		return;
+	w->bound |= 1U << kind;
+	line->n--;
+	buf_addf(line, STR_FMT "}", STR_ARG(buf_str(&w->sender)));
+}
+
 static void on_event(const struct cadre_event *e, void *data)
 {
 	struct cadre_wire *w = data;
@@ -149,6 +163,7 @@ static void on_event(const struct cadre_event *e, void *data)
 	if (frame && kind != CADRE_ERROR) {
 		AUTO_BUF struct buf line = { 0 };
 		buf_add(&line, frame, n);
+		name_sender(w, e, &line);
 		wire_send(w, &line);
 		if (kind == CADRE_SESSION_STARTED)
 			wire_begin(w);
@@ -254,6 +269,7 @@ void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n)
 static void wire_finish(struct cadre_wire *w)
 {
 	wire_begin(w);
+	wire_drop_waiting(w);
 	if (w->session) {
 		w->closing = true;
 		wire_asks_end(w, "the input is over");
@@ -372,6 +388,7 @@ void cadre_wire_free(struct cadre_wire *w)
 	buf_release(&w->error);
 	buf_release(&w->early);
 	buf_release(&w->origin);
+	buf_release(&w->sender);
 	arena_release(&w->arena);
 	free(w);
 }

@@ -17,6 +17,8 @@ struct wire_message {
 	char uuid[UUID_LEN + 1]; /* may be "" */
 	struct buf origin;       /* JSON; may be empty */
 	enum wire_priority priority;
+	bool waits; /* "shouldQuery": false: for the next message, whose beginning it becomes */
+	bool named; /* the client chose the uuid */
 };
 
 /* A request of ours to the client. done: exactly once, unless withdrawn; payload is borrowed until return, NULL: the
@@ -53,9 +55,13 @@ struct cadre_wire {
 	struct buf early;  /* texts that wait for it, each with its NUL */
 	struct buf error;  /* why the session could not be opened */
 	struct buf origin; /* JSON of the current message's `origin`; may be empty */
+	struct buf
+		sender; /* the same of its uuid and those of what has waited for it, as members; empty: the client chose none */
+	unsigned bound; /* kinds of events (1 << kind) of this turn whose frames have named it */
 	struct wire_message *queue;
-	unsigned queued;       /* how many */
-	struct wire_ask *asks; /* list by next */
+	struct wire_message *waiting; /* off the queue, for the next message */
+	unsigned queued;              /* how many */
+	struct wire_ask *asks;        /* list by next */
 	uint64_t next_ask;
 	struct wire_deferred *deferred;  /* list by next */
 	struct wire_settling *settlings; /* list by next */
@@ -99,6 +105,7 @@ void wire_take_message(struct cadre_wire *w, const struct json *message);
 void wire_start_next(struct cadre_wire *w); /* if none runs */
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m);
 static inline void wire_list_messages(struct json_out *out, const struct cadre_wire *w) /* an array of their uuids */
+void wire_drop_waiting(struct cadre_wire *w);
 {
 	json_open(out, '[');
 	for (const struct wire_message *m = w->queue; m; m = m->next)
