@@ -2,7 +2,7 @@
 // agent_sdk_request.mjs - the rest of what a program asks of a running query, and every flag that the SDK can pass. Prints TAP.
 // usage: node agent_sdk_request.mjs MODELD CADRE [WORD...]
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -40,7 +40,7 @@ function flagsOfSdk() {
 const values = {
   "--add-dir": "/tmp", "--agent": "general-purpose", "--allowedTools": "Read", "--betas": "some-beta", "--channels": "server",
   "--debug-file": "/dev/null", "--disallowedTools": "WebFetch", "--effort": "low", "--fallback-model": "haiku",
-  "--input-format": "stream-json", "--json-schema": '{"type":"object"}', "--managed-settings": "{}", "--max-budget-usd": "1",
+  "--initialize-fields": "settings", "--input-format": "stream-json", "--json-schema": '{"type":"object"}', "--managed-settings": "{}", "--max-budget-usd": "1",
   "--max-thinking-tokens": "2000", "--max-turns": "3", "--mcp-config": '{"mcpServers":{}}', "--model": "haiku",
   "--output-format": "stream-json", "--permission-mode": "default", "--permission-prompt-tool": "stdio",
   "--permission-prompts": "none", "--plugin-dir": "/tmp", "--plugin-dir-no-mcp": "/tmp", "--project-config-root": "/tmp",
@@ -264,6 +264,30 @@ await play({
     const init = (await d.turn("one")).find((m) => m.subtype === "init");
     assert.deepEqual(init.plugins.map((p) => p.name), ["plug"]);
     await d.over();
+  },
+  async "mcpServers that come with initialize are connected, and nothing of them is on the command line"(lab) {
+    await lab.model(calls('mcp__shout__shout {"text": "hello"}'));
+    let args;
+    const spawnClaudeCodeProcess = ({ command, args: argv, cwd, env }) => {
+      args = argv;
+      return spawn(command, argv, { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
+    };
+    const own = { ...shout, env: { SECRET: "hush" } };
+    const options = { mcpServers: { shout: own }, mcpServersDelivery: "initialize", allowedTools: ["mcp__shout"], spawnClaudeCodeProcess };
+    const talk = await lab.talk("go", options);
+    assert.deepEqual(talk.init.mcp_servers, [{ name: "shout", status: "connected" }]);
+    assert.match(talk.answers[0], /HELLO/);
+    assert.ok(args.includes("--await-initialize") && !args.join(" ").includes("hush"));
+  },
+  async "a message that asks nothing comes with the next prompt, whose answer names both"(lab) {
+    await lab.model(echo);
+    const uuids = ["22222222-2222-4333-8444-555555555555", "33333333-2222-4333-8444-555555555555"];
+    const prompts = Prompts.of(say("context", { shouldQuery: false, uuid: uuids[0] }), say("question", { uuid: uuids[1] }));
+    const talk = await lab.talk(prompts, { includePartialMessages: true });
+    assert.equal(talk.results.length, 1);
+    for (const kind of ["stream_event", "assistant", "result"])
+      assert.deepEqual(talk.of(kind).map((m) => m.user_message_uuids)[0], uuids, kind);
+    assert.equal(talk.of("stream_event").filter((m) => m.user_message_uuid).length, 1);
   },
   async "projectConfigRoot has the settings that count, not the working directory"(lab) {
     await lab.model(calls('Bash {"command": "printenv FROM_ROOT FROM_HERE"}'));

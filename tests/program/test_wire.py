@@ -559,6 +559,43 @@ def a_message_that_asks_nothing_comes_with_the_next_prompt(lab):
     assert client.run.wait().code == 0
 
 
+def settings_rules_and_servers_may_come_with_initialize(lab):
+    """Where no other user of the machine can read them."""
+    lab.model('rule\n  turn 1\n  call Bash {"command": "printenv TOLD; touch made"}\nrule\n  text {{last_result}}\n')
+    spec = os.path.join(lab.work, "spec.json")
+    with open(spec, "w", encoding="ascii") as f:
+        json.dump({"tools": {"look": "seen"}}, f)
+    args = ["--await-initialize", "--initialize-fields", "settings,disallowedTools"]
+    fields = {"settings": {"env": {"TOLD": "in-initialize"}, "permissions": {"allow": ["Bash(printenv *)", "Bash(touch *)"]}},
+              "disallowedTools": ["Bash(rm *, now)", "Edit"],
+              "mcpServers": {"own": {"command": sys.executable, "args": [SERVER, spec, os.path.join(lab.work, "calls")]}}}
+    client = Client(lab, *args)
+    client.request("i", "initialize", **fields)
+    told = client.reply("i")["response"]
+    assert told["mcp_servers_applied"] is True, told
+    client.say("go")
+    init = client.run.frame("system", "init")
+    assert [(s["name"], s["status"]) for s in init["mcp_servers"]] == [("own", "connected")], init
+    assert "mcp__own__look" in init["tools"] and "Edit" not in init["tools"], init
+    assert "in-initialize" in client.run.frame("result")["result"]
+    client.request("again", "initialize", **fields)
+    assert client.reply("again")["response"]["mcp_servers_applied"] is True
+    client.request("other", "initialize", mcpServers={})
+    assert client.reply("other")["response"]["mcp_servers_applied"] is False
+    assert client.over().code == 0
+    for flags, lacking, said in ((args, "settings", "--initialize-fields: initialize has no settings"),
+                                 (args, "disallowedTools", "--initialize-fields: initialize has no disallowedTools"),
+                                 ((*args, "--settings", "{}"), "", "--initialize-fields: --settings is given, too"),
+                                 (("--initialize-fields", "hooks"), "", "--initialize-fields: 'hooks' is not known")):
+        client = Client(lab, *flags)
+        client.request("i", "initialize", **{name: value for name, value in fields.items() if name != lacking})
+        assert said in client.run.frame("result")["errors"][0]
+        assert client.over().code == 1
+    early = Client(lab, "--initialize-fields", "settings")
+    early.say("first")
+    assert early.over().code == 2
+
+
 def a_client_that_dies_takes_the_run_with_it(lab):
     fifo = lab.fifo("started")
     lab.model("rule\n  turn 1\n  call Bash {\"command\": \"echo up > started; sleep 600\"}\nrule\n  text Done.\n")
@@ -585,5 +622,5 @@ if __name__ == "__main__":
      a_question_that_nobody_answers_is_given_up_after_the_time_of_the_settings,
          the_end_of_the_input_answers_what_was_asked_with_no, a_request_that_is_withdrawn_gets_no_answer,
          a_reader_that_does_not_read_does_not_grow_our_memory, thirty_two_clients_at_once_are_served,
-         a_message_that_asks_nothing_comes_with_the_next_prompt,
+         a_message_that_asks_nothing_comes_with_the_next_prompt, settings_rules_and_servers_may_come_with_initialize,
          a_client_that_dies_takes_the_run_with_it)

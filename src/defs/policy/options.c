@@ -69,6 +69,7 @@ static const struct option {
 	{ "hooks", TEXT, AT(hooks) },
 	{ "include-hook-events", SWITCH, AT(hook_events) },
 	{ "include-partial-messages", SWITCH, AT(partial_messages) },
+	{ "initialize-fields", TEXT, AT(initialize_fields) },
 	{ "interactive", SWITCH, AT(interactive) },
 	{ "json-schema", TEXT, AT(json_schema) },
 	{ "lead-process", TEXT, AT(lead_process) },

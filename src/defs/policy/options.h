@@ -48,6 +48,7 @@ struct options {
 	const char *channels;         /* servers that may push messages: there are none of this kind */
 	bool background_agents;       /* no call waits for an agent */
 	bool await_initialize, managed_in_initialize, session_mirror;
+	const char *initialize_fields;      /* comma list: what initialize must have; NULL: nothing */
 	const char *setup;                  /* "init" or "maintenance": Setup hooks come first; NULL: they do not */
 	const char *hooks;                  /* JSON of the host's own hooks, with hookCallbackIds; NULL: none */
 	const char *permission_prompt_tool; /* "stdio", or an MCP tool; NULL: there are no questions */

@@ -33,8 +33,10 @@ const struct flag flag_table[] = {
 	       "text", "stream-json"),
 	SWITCH("replay-user-messages", GROUP_RUN, FLAG_INPUT, "Echo each accepted user message (stream-json only)."),
 	SWITCH("await-initialize", GROUP_RUN, FLAG_INPUT,
-	       "The first line of the input must be the request initialize; its plugins are loaded (stream-json "
-	       "input only)."),
+	       "The first line of the input must be the request initialize; its plugins and MCP servers are loaded "
+	       "(stream-json input only)."),
+	VALUE("initialize-fields", "list", GROUP_RUN, FLAG_INPUT,
+	      "The same, and the request must have these members: settings, disallowedTools, in place of their flags."),
 	SWITCH("session-mirror", GROUP_RUN, FLAG_INPUT,
 	       "Also write every line of the session's files (stream-json input only)."),
 	SWITCH("include-hook-events", GROUP_RUN, FLAG_OUTPUT,

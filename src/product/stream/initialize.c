@@ -40,6 +40,49 @@ static const struct {
 	{ "jsonSchema", "json-schema", JSON_OBJECT },
 };
 
+/* Members that --initialize-fields has announced, so that other users of the machine cannot read them in the list of processes:
+ * without one of them, or with its flag besides, the session would not be what the client thinks. */
+static int set_announced(const struct wire_request *r, struct err *err)
+{
+	const struct options *o = &r->wire->services->options;
+	struct str names = str_from(o->initialize_fields ? o->initialize_fields : "");
+	AUTO_BUF struct buf rules = { 0 };
+
+	while (names.n) {
+		struct str name = str_trim(str_cut(&names, ','));
+		bool settings = str_is(name, "settings"), rule_list = str_is(name, "disallowedTools");
+		const struct json *v = json_get_str(r->body, name);
+		if (!settings && !rule_list)
+			return err_set(err, ERR_USAGE, "--initialize-fields: '" STR_FMT "' is not known",
+				       STR_ARG(name));
+		if (settings ? o->settings : o->disallowed_tools)
+			return err_set(err, ERR_USAGE, "--initialize-fields: --%s is given, too",
+				       settings ? "settings" : "disallowed-tools");
+		if (!json_is(v, settings ? JSON_OBJECT : JSON_ARRAY))
+			return err_set(err, ERR_USAGE, "--initialize-fields: initialize has no " STR_FMT,
+				       STR_ARG(name));
+		for (const struct json *rule = json_items(v); rule; rule = json_next(v, rule))
+			buf_addf(&rules, "%s" STR_FMT, rules.n ? "," : "", STR_ARG(json_str(rule, r->arena)));
+		const char *text = settings ? arena_str(r->arena, json_raw(v)).p : rules.n ? rules.p : "";
+		if (set_option(r, settings ? "settings" : "disallowed-tools", text, err) < 0)
+			return -(int)err->kind;
+	}
+	return 0;
+}
+
+/* Servers that are programs or addresses, with what they must be told in secret. */
+static int set_servers(const struct wire_request *r, struct err *err)
+{
+	const struct json *servers = json_get(r->body, "mcpServers");
+	AUTO_BUF struct buf config = { 0 };
+
+	if (!json_is(servers, JSON_OBJECT))
+		return 0;
+	buf_addf(&config, "{\"mcpServers\":" STR_FMT "}", STR_ARG(json_raw(servers)));
+	r->wire->servers_at_start = arena_str(&r->wire->arena, json_raw(servers));
+	return set_option(r, "mcp-config", config.p, err);
+}
+
 static int open_session(const struct wire_request *r, struct err *err)
 {
 	const struct json *plugins = json_get(r->body, "plugins");
@@ -53,7 +96,7 @@ static int open_session(const struct wire_request *r, struct err *err)
 		if (name.n)
 			wire_add_server(r->wire, name, json_get_str(manifests, name));
 	}
-	if (set_system_prompt(r, err) < 0)
+	if (set_system_prompt(r, err) < 0 || set_announced(r, err) < 0 || set_servers(r, err) < 0)
 		return -(int)err->kind;
 	for (size_t i = 0; i < COUNT_OF(members); i++) {
 		const struct json *v = json_get(r->body, members[i].member);
@@ -167,6 +210,7 @@ int wire_initialize(struct wire_request *r, struct err *err)
 	struct services *sv = w->services;
 	const struct options *o = &sv->options;
 	const struct json *hooks = json_get(r->body, "hooks"), *plugins = json_get(r->body, "plugins");
+	const struct json *servers = json_get(r->body, "mcpServers");
 	bool all_loaded = true;
 	struct policy *changed;
 
@@ -203,6 +247,8 @@ int wire_initialize(struct wire_request *r, struct err *err)
 	}
 	if (plugins)
 		json_kbool(&r->out, "plugins_applied", all_loaded);
+	if (servers)
+		json_kbool(&r->out, "mcp_servers_applied", str_eq(json_raw(servers), w->servers_at_start));
 	json_kcstr(&r->out, "current_permission_mode", permission_mode_name(permission_mode(&s->tree.main.permission)));
 	wire_reply_pending(r);
 	return WIRE_ANSWERED;

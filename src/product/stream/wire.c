@@ -341,7 +341,7 @@ struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *dat
 	*w = (struct cadre_wire){ .services = sv, .out = out, .data = data, .kick = { .step = on_kick } };
 	w->lines = (struct line_reader){ .limit_bytes = LONGEST_LINE, .line = on_input_line, .data = w };
 	w->replay = sv->options.replay_user_messages;
-	w->awaits = sv->options.await_initialize || sv->options.managed_in_initialize;
+	w->awaits = sv->options.await_initialize || sv->options.managed_in_initialize || sv->options.initialize_fields;
 	w->sends_state = getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != NULL;
 	w->next = sv->wires;
 	sv->wires = w;

@@ -66,8 +66,9 @@ struct cadre_wire {
 	struct wire_deferred *deferred;  /* list by next */
 	struct wire_settling *settlings; /* list by next */
 	struct wire_server *servers;
-	struct map named_servers; /* set by control requests; keys in the arena */
-	struct kick kick;         /* the next message of the queue */
+	struct str servers_at_start; /* JSON: `mcpServers` of initialize */
+	struct map named_servers;    /* set by control requests; keys in the arena */
+	struct kick kick;            /* the next message of the queue */
 	bool replay, sends_state;
 	const char *state; /* last reported value */
 	uint64_t opened_ms;
@@ -104,8 +105,8 @@ static inline bool wire_is_idle(
 void wire_take_message(struct cadre_wire *w, const struct json *message);
 void wire_start_next(struct cadre_wire *w); /* if none runs */
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m);
-static inline void wire_list_messages(struct json_out *out, const struct cadre_wire *w) /* an array of their uuids */
 void wire_drop_waiting(struct cadre_wire *w);
+static inline void wire_list_messages(struct json_out *out, const struct cadre_wire *w) /* an array of their uuids */
 {
 	json_open(out, '[');
 	for (const struct wire_message *m = w->queue; m; m = m->next)
