@@ -235,8 +235,38 @@ def trace_names_each_path_host_and_call_that_was_refused_and_no_other(lab):
             kept.close()
 
 
+def a_program_has_the_environment_of_an_agents_command(lab):
+    """Without keys of models and what the settings hide, with what they set; but for what names the session."""
+    settings = {"env": {"SET": "by-the-settings"}, "providers": {"own": {"baseUrl": "http://127.0.0.1:1", "keyEnv": "OWN_KEY"}},
+                "sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True,
+                            "credentials": {"envVars": ["HIDDEN", {"name": "MISTRAL_API_KEY", "mode": "allow"}]}}}
+    put(lab.home + "/.claude/settings.json", json.dumps(settings))
+    os.makedirs(lab.work + "/.claude")
+    put(lab.work + "/.claude/settings.json", '{"env": {"LD_PRELOAD": "x.so", "BASH_ENV": "x"}}')
+    lab.model("rule\n  turn 1\n  call Bash {\"command\": \"env -0 >seen\"}\nrule\n  text Done.\n")
+    lab.env.update(OPENAI_API_KEY="no", OWN_KEY="no", GEMINI_API_KEY="no", AWS_SECRET_ACCESS_KEY="no", HIDDEN="no", MISTRAL_API_KEY="yes",
+                   DATABASE_URL="yes", TMPDIR="/tmp")
+
+    def seen():
+        with open(lab.work + "/seen", encoding="utf-8") as f:
+            return dict(line.split("=", 1) for line in f.read().split("\0") if line)
+    done = lab.cadre("-p", "go")
+    assert done.code == 0, done
+    agents = seen()
+    done = lab.cadre("sandbox", "run", "--", "env", "-0")
+    assert done.code == 0, done
+    put(lab.work + "/seen", done.out)
+    persons = seen()
+    of_session = {"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_EFFORT", "TMPDIR",
+                  "CADRE_SPAWN", "PWD", "OLDPWD", "SHLVL", "_"}
+    agents, persons = ({name: value for name, value in each.items() if name not in of_session} for each in (agents, persons))
+    assert persons == agents, {name: (agents.get(name), persons.get(name)) for name in {*agents, *persons} if agents.get(name) != persons.get(name)}
+    assert agents["SET"] == "by-the-settings" and agents["MISTRAL_API_KEY"] == "yes" and agents["DATABASE_URL"] == "yes"
+    assert not {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OWN_KEY", "GEMINI_API_KEY", "HIDDEN", "LD_PRELOAD"} & set(agents), agents
+
+
 if __name__ == "__main__":
-    main(a_program_has_a_terminal_of_the_inside_and_not_the_users, control_c_ends_the_program_inside_and_jobs_are_controlled,
+    main(a_program_has_the_environment_of_an_agents_command, a_program_has_a_terminal_of_the_inside_and_not_the_users, control_c_ends_the_program_inside_and_jobs_are_controlled,
          the_users_terminal_is_as_before_after_an_end_and_after_a_kill, streams_that_are_no_terminals_stay_what_they_are,
          output_that_the_users_terminal_takes_late_is_not_lost,
          a_host_that_no_list_names_is_asked_about_on_the_terminal, trace_names_each_path_host_and_call_that_was_refused_and_no_other, without_cell=())

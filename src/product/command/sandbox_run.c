@@ -320,7 +320,8 @@ int sandbox_run(struct cadre_call *call)
 	AUTO_ROOM struct sandbox_room room;
 	AUTO_BUF struct buf text = { 0 };
 
-	if (sandbox_room_open(&room, call) < 0 || settings_refusal(room.permission.settings, call->err) < 0)
+	/* The environment is that of an agent's command, from the same settings. */
+	if (sandbox_room_open(&room, call) < 0 || policy_load(call->services, call->err) < 0)
 		return -(int)call->err->kind;
 	for (size_t i = 0; i < call->count; i++)
 		buf_addf(&text, "%s%s", i ? " " : "", call->operands[i]);
@@ -339,7 +340,7 @@ int sandbox_run(struct cadre_call *call)
 					  .settle.fire = on_settled };
 	int rc = terminal_open(&r, &room, call->err);
 	struct child_options options = { .argv = call->operands,
-					 .envp = sandbox_envp(&room.arena, room.held, room.permission.env.envp),
+					 .envp = sandbox_envp(&room.arena, room.held, call->services->policy.envp),
 					 .cwd = room.permission.env.cwd,
 					 .inherit = true,
 					 .terminal = r.slave,
