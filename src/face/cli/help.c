@@ -34,6 +34,7 @@ static const char help_outro[] =
 	"  CLAUDE_CONFIG_DIR                         directory of sessions and settings (default ~/.claude)\n"
 	"  HTTPS_PROXY, http_proxy, NO_PROXY         proxies\n"
 	"  NO_COLOR                                  no colours on the terminal\n"
+	"  All others are in docs/variables.md.\n"
 	"\n"
 	"Exit codes:\n"
 	"  0   success\n"
