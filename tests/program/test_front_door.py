@@ -56,6 +56,22 @@ def help_fits_a_terminal_of_a_hundred_columns(lab):
         assert text.startswith(("cadre - ", "Usage: cadre ")) and not long, long
 
 
+def the_help_of_each_command_has_examples_which_exist(lab):
+    usual, bad = help_text(lab), []
+    for name in re.findall(r"^  cadre (\w+)  ", usual, re.M):
+        shown = lab.cadre(name, "--help").out
+        examples = re.search(r"^Examples?:\n((?:  .+\n)+)", shown, re.M)
+        lines = examples.group(1).splitlines() if examples else []
+        verbs = set(re.findall(rf"cadre {name} \[?([a-z][a-z-]*)", shown[:examples.start()] if examples else ""))
+        bad += [name] if not lines else []
+        for line in lines:
+            flags, words = set(FLAG.findall(line.split(" | ")[0].split(" -- ")[0])), line.split(f"cadre {name}")[-1].split()
+            named = words and re.fullmatch("[a-z]+", words[0]) and verbs and words[0] not in verbs
+            if f"cadre {name}" not in line or flags - set(FLAG.findall(shown + usual)) - {"-c"} or named and len(verbs) > 1:
+                bad.append(line)
+    assert not bad, bad
+
+
 def the_header_names_every_option_of_a_runtime(lab):
     table = re.findall(r'^\t\{ "([\w-]+)", ', (ROOT / "src" / "defs" / "policy" / "options.c").read_text(), re.M)
     header = (ROOT / "include" / "cadre.h").read_text().split("CADRE_API int cadre_set(")[0].rsplit("/*", 1)[1]
@@ -221,7 +237,7 @@ def the_walks_are_short_and_each_function_is_where_they_say(lab):
 if __name__ == "__main__":
     main(help_mentions_every_option_of_the_table,
          help_mentions_every_option_that_was_promised,
-         help_fits_a_terminal_of_a_hundred_columns, the_header_names_every_option_of_a_runtime,
+         help_fits_a_terminal_of_a_hundred_columns, the_help_of_each_command_has_examples_which_exist, the_header_names_every_option_of_a_runtime,
          what_is_only_shown_ends_quietly_when_nobody_reads_on,
          the_version_begins_with_three_numbers,
          a_value_may_follow_its_flag_in_both_ways,

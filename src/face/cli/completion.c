@@ -181,7 +181,10 @@ const struct cadre_command completion_command = {
 		"       cadre completion zsh     save as _cadre in a directory of $fpath\n"
 		"       cadre completion fish    save as ~/.config/fish/completions/cadre.fish\n"
 		"\n"
-		"`make install` installs all three.\n",
+		"`make install` installs all three.\n"
+		"\n"
+		"Example:\n"
+		"  cadre completion bash > ~/.local/share/bash-completion/completions/cadre\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ .name = "bash" }, { .name = "fish" }, { .name = "zsh" }, { .name = NULL } },
@@ -192,7 +195,10 @@ const struct cadre_command completion_command = {
 const struct cadre_command manual_command = {
 	.name = "manual",
 	.summary = "print the manual page",
-	.help = "Usage: cadre manual | man -l -\n",
+	.help = "Usage: cadre manual | man -l -\n"
+		"\n"
+		"Example:\n"
+		"  cadre manual > ~/.local/share/man/man1/cadre.1\n",
 	.words = (const struct cadre_command_word[]){ { .name = "" }, { .name = NULL } },
 	.options = no_options,
 	.settings = no_settings,

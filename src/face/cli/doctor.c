@@ -21,7 +21,10 @@ const struct cadre_command doctor_command = {
 		"\n"
 		"It checks the terminal (kind, size, colours, characters, features) and the installation: libraries\n"
 		"that are loaded on demand, programs that tools run, the configuration directory, the key,\n"
-		"settings, the sandbox.\n",
+		"settings, the sandbox.\n"
+		"\n"
+		"Example:\n"
+		"  cadre doctor --json | jq '.findings[]'\n",
 	.words = (const struct cadre_command_word[]){ { "", "", 0, NULL }, { .name = NULL } },
 	.options = (const struct cadre_option[]){ { .name = NULL } },
 	.settings = (const char *const[]){ NULL },

@@ -33,7 +33,12 @@ const struct cadre_command command_agents = {
 		"\n"
 		"Agents are read from plugins, the user's and the project's settings and agents directories,\n"
 		"--agents, and the managed directory; a later source overrides an earlier one by name.\n"
-		"check exits with 1 if a file is refused.\n",
+		"check exits with 1 if a file is refused.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre agents show Explore\n"
+		"  cadre agents check .claude/agents/reviewer.md\n"
+		"  cadre agents new reviewer\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", 0, agents_list },

@@ -25,7 +25,11 @@ const struct cadre_command command_logs = {
 		"       cadre logs -f AGENT    follow it until the agent ends\n"
 		"\n"
 		"AGENT is an id, the beginning of one, or a name; `cadre tasks` lists them. --json prints the lines\n"
-		"of the transcript unchanged.\n",
+		"of the transcript unchanged.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre logs -f reviewer\n"
+		"  cadre logs a1b2c3 --json | jq -r .type\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "AGENT", CADRE_COMMAND_BLOCKS, logs_run },

@@ -21,7 +21,11 @@ const struct cadre_command command_rewind = {
 		"changed, unless --force is given. A rewind keeps what it replaces, and prints the message that\n"
 		"restores it.\n"
 		"\n"
-		"Files are recorded on the terminal, and elsewhere if the setting fileCheckpointingEnabled is true.\n",
+		"Files are recorded on the terminal, and elsewhere if the setting fileCheckpointingEnabled is true.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre rewind 2f1c --list\n"
+		"  cadre rewind 2f1c --to 0b8c9a1e-5d2f-4c63-9a77-1f0e6d3b2a10 --dry-run\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "SESSION", 0, rewind_run },

@@ -32,7 +32,12 @@ const struct cadre_command command_sessions = {
 		"SESSION is an id, the beginning of one, or a title. An AGE is a number with s, m, h, d or w: 30d;\n"
 		"the default is the setting cleanupPeriodDays. prune also removes what belongs to a session\n"
 		"(transcripts of its agents, recorded files, task lists) and remains of deleted sessions. A session\n"
-		"in use is never removed.\n",
+		"in use is never removed.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre sessions search \"race in the parser\"\n"
+		"  cadre sessions export 2f1c --format markdown > session.md\n"
+		"  cadre sessions prune --older-than 30d --dry-run\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", 0, sessions_list },

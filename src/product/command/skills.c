@@ -16,7 +16,11 @@ const struct cadre_command command_skills = {
 		"\n"
 		"Skills are read from plugins, from .claude/skills and .claude/commands of the project and of the\n"
 		"user, and from the managed directory; a later source overrides an earlier one by name, a skill\n"
-		"overrides a command. check exits with 1 if a file is refused.\n",
+		"overrides a command. check exits with 1 if a file is refused.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre skills show deploy\n"
+		"  cadre skills --json | jq -r '.skills[].name'\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", 0, skills_list },

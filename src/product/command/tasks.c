@@ -297,7 +297,11 @@ const struct cadre_command command_tasks = {
 		"       cadre tasks SESSION      one session, by its id or the beginning of it\n"
 		"\n"
 		"Each agent is listed below the one that started it, with its state, turns, tokens, cost, time and\n"
-		"last tool. Running sessions answer themselves, in whatever process; others are read from disk.\n",
+		"last tool. Running sessions answer themselves, in whatever process; others are read from disk.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre tasks --all\n"
+		"  watch -c cadre tasks\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "[SESSION]", CADRE_COMMAND_BLOCKS, tasks_run },
@@ -318,7 +322,11 @@ const struct cadre_command command_stop = {
 		"\n"
 		"AGENT is an id, the beginning of one, or a name; `cadre tasks` lists them. Its parent is notified,\n"
 		"and no agent can continue it. The command returns when the agent has ended, and exits with 1 if the\n"
-		"agent does not exist or does not run.\n",
+		"agent does not exist or does not run.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre stop reviewer\n"
+		"  cadre stop --all --session 2f1c\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "[AGENT]", CADRE_COMMAND_BLOCKS, stop_run },

@@ -24,7 +24,11 @@ const struct cadre_command command_team = {
 		"\n"
 		"MEMBER is a name, or NAME@TEAM if several teams have a member of that name. Teams are read from\n"
 		"their files in the configuration directory; the state of members, message and stop need a running\n"
-		"lead.\n",
+		"lead.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre team show alpha\n"
+		"  cadre team message ann \"Take the second task first\"\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", CADRE_COMMAND_BLOCKS, team_list },
@@ -43,7 +47,10 @@ const struct cadre_command command_tell = {
 	.summary = "send a prompt to a member of a team",
 	.help = "Usage: cadre tell MEMBER TEXT    send a prompt to a member; the same as `cadre team message`\n"
 		"\n"
-		"MEMBER is a name, or NAME@TEAM if several teams have a member of that name.\n",
+		"MEMBER is a name, or NAME@TEAM if several teams have a member of that name.\n"
+		"\n"
+		"Example:\n"
+		"  cadre tell ann@alpha \"The tests are green again\"\n",
 	.words = (const struct cadre_command_word[]){ { "", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_ask_member },
 						      { .name = NULL } },
 	.options = (const struct cadre_option[]){ { .name = NULL } },

@@ -19,7 +19,11 @@ const struct cadre_command command_trust = {
 		"says so. Restrictions of a project always apply. Read .claude/ before you trust it.\n"
 		"\n"
 		"The answer is kept in ~/.claude.json (or .claude.json in CLAUDE_CONFIG_DIR), where other programs\n"
-		"see it too; the rest of that file stays unchanged.\n",
+		"see it too; the rest of that file stays unchanged.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre trust ~/work/project\n"
+		"  cadre trust --list\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "[DIR]", 0, trust_run },

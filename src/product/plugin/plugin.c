@@ -30,7 +30,12 @@ const struct cadre_command command_plugin = {
 		"\n"
 		"Installing makes a copy; a change of the original takes effect after installing it again.\n"
 		"enabledPlugins of the settings selects plugins, --plugin-dir adds one for a single run.\n"
-		"validate exits with 1 if something is wrong.\n",
+		"validate exits with 1 if something is wrong.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre plugin validate ./my-plugin\n"
+		"  cadre plugin marketplace add anthropics/skills\n"
+		"  cadre plugin install formatter@my-market --scope project\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", 0, plugin_list_run },
