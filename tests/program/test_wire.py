@@ -5,6 +5,7 @@ read, many clients, a client that dies."""
 import fcntl
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -559,6 +560,38 @@ def a_message_that_asks_nothing_comes_with_the_next_prompt(lab):
     assert client.run.wait().code == 0
 
 
+def a_text_that_the_client_composed_is_no_command_and_names_no_file(lab):
+    modeld = lab.model(ECHO, log=True)
+    for name, text in ((".claude/commands/greet.md", "Expanded."), ("note.txt", "Attached.")):
+        os.makedirs(os.path.dirname(os.path.join(lab.work, name)), exist_ok=True)
+        replace(os.path.join(lab.work, name), text)
+    client = Client(lab)
+    client.say("/greet @note.txt")
+    client.run.frame("result")
+    assert {"Expanded.", "Attached."} <= set(re.findall("Expanded.|Attached.", json.dumps(modeld.bodies()[-1]["messages"])))
+    for text in ("/greet @note.txt", "/compact", "/clear"):
+        client.say(text, client_composed=True)
+        assert client.run.frame("result")["result"].endswith(text)
+        last = modeld.bodies()[-1]["messages"][-1]["content"]
+        assert [b["text"] for b in last] == [text], last
+    assert client.over().code == 0
+
+
+def what_a_user_pasted_stands_behind_what_was_typed(lab):
+    modeld = lab.model("rule\n  text Taken.\n", log=True)
+    client = Client(lab, "--permission-prompt-tool", "stdio")
+    client.request("i", "initialize", hooks={"UserPromptSubmit": [{"hookCallbackIds": ["h"]}]})
+    for content in ("typed", [{"type": "text", "text": "typed"}]):
+        client.send({"type": "user", "message": {"role": "user", "content": content},
+                     "pasted_content": ["one", [{"type": "text", "text": "two"}, {"type": "image"}], 7, []]})
+        asked = client.asked("hook_callback")
+        assert asked["request"]["input"]["prompt"] == "typed\none\ntwo", asked
+        client.answer(asked, {})
+        client.run.frame("result")
+        assert [b["text"] for b in modeld.bodies()[-1]["messages"][-1]["content"]][-3:] == ["typed", "one", "two"]
+    assert client.over().code == 0
+
+
 def settings_rules_and_servers_may_come_with_initialize(lab):
     """Where no other user of the machine can read them."""
     lab.model('rule\n  turn 1\n  call Bash {"command": "printenv TOLD; touch made"}\nrule\n  text {{last_result}}\n')
@@ -622,5 +655,6 @@ if __name__ == "__main__":
      a_question_that_nobody_answers_is_given_up_after_the_time_of_the_settings,
          the_end_of_the_input_answers_what_was_asked_with_no, a_request_that_is_withdrawn_gets_no_answer,
          a_reader_that_does_not_read_does_not_grow_our_memory, thirty_two_clients_at_once_are_served,
+         a_text_that_the_client_composed_is_no_command_and_names_no_file, what_a_user_pasted_stands_behind_what_was_typed,
          a_message_that_asks_nothing_comes_with_the_next_prompt, settings_rules_and_servers_may_come_with_initialize,
          a_client_that_dies_takes_the_run_with_it)

@@ -197,7 +197,7 @@ bool session_read_mentions(struct cadre_session *s)
 	struct str text = buf_str(&s->turn.prompt), name;
 	size_t first = 0;
 
-	if (!next_name(text, &first).p)
+	if (s->turn.verbatim || !next_name(text, &first).p)
 		return false;
 	turn_announce(s);
 	struct mentions *m = xnew(struct mentions, .session = s, .kick = { .step = on_kick });

@@ -80,6 +80,7 @@ struct session_prompt {
 	struct segment **blocks;
 	size_t block_count;
 	const char *uuid;
+	bool verbatim; /* its text names no commands, skills and files */
 };
 /* Keeps references. A failure is an error of this call only before the turn was announced; then no turn was there. */
 int session_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err);

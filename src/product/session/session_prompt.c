@@ -196,7 +196,7 @@ void session_drop_prompt(struct cadre_session *s)
 	free(TAKE(t->blocks));
 	t->block_count = 0;
 	t->initial = 0;
-	t->suppressed = false;
+	t->suppressed = t->verbatim = false;
 	t->uuid[0] = '\0';
 }
 
@@ -211,6 +211,7 @@ void session_keep_prompt(struct cadre_session *s, const struct session_prompt *p
 		buf_addstr(&t->prompt, "\n\n");
 	t->initial = t->prompt.n;
 	buf_add(&t->prompt, p->text.p, p->text.n);
+	t->verbatim = p->verbatim;
 	if (p->uuid)
 		snprintf(t->uuid, sizeof t->uuid, "%s", p->uuid);
 	if (!p->block_count)
@@ -228,7 +229,7 @@ bool session_asks_compact(const struct cadre_session *s, struct str *ret_instruc
 	struct str text = str_trim((struct str){ prompt->p + s->turn.initial, prompt->n - s->turn.initial });
 	struct str word = STR("/compact");
 
-	if (s->services->options.no_slash_commands || !str_starts(text, word) ||
+	if (s->turn.verbatim || s->services->options.no_slash_commands || !str_starts(text, word) ||
 	    (text.n > word.n && !char_in(text.p[word.n], " \t\r\n")))
 		return false;
 	*ret_instructions = str_trim((struct str){ text.p + word.n, text.n - word.n });

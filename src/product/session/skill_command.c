@@ -381,7 +381,7 @@ bool session_expand(struct cadre_session *s)
 	bool in_initial = prompt->n && has_command(s, initial, false);
 	bool in_typed = prompt->n && has_command(s, typed, true);
 
-	if (!in_initial && !in_typed)
+	if (s->turn.verbatim || (!in_initial && !in_typed))
 		return false;
 	turn_announce(s);
 	struct expansion *e = xnew(struct expansion, .session = s, .kick.step = on_expansion_failed);

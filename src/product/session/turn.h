@@ -55,6 +55,7 @@ struct turn {
 	struct segment **blocks; /* that the model gets in place of the prompt's text; owned; NULL: the text */
 	size_t block_count;
 	char uuid[UUID_LEN + 1];     /* that the prompt's line is to have; "": any */
+	bool verbatim;               /* it names no commands, skills and files */
 	bool suppressed;             /* a hook's context stands in place of the prompt */
 	struct mentions *mentions;   /* files that the prompt names (mention.c); NULL: none */
 	struct expansion *expansion; /* of a prompt that names a skill (skill_command.c); NULL: none */

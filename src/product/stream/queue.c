@@ -11,29 +11,32 @@ static void drop_blocks(struct wire_message *m)
 	m->block_count = 0;
 }
 
+static void add_block(struct wire_message *m, struct segment *block)
+{
+	m->blocks = xrealloc(m->blocks, (m->block_count + 1) * sizeof *m->blocks);
+	m->blocks[m->block_count++] = block;
+}
+
+static void add_text(struct wire_message *m, struct str text)
+{
+	if (!text.n)
+		return;
+	buf_addf(&m->text, "%s" STR_FMT, m->text.n ? "\n" : "", STR_ARG(text));
+	add_block(m, segment_text(text));
+}
+
 /* Drops blocks that are not objects with a type: the API would refuse the whole message. */
-static void read_content(struct wire_message *m, const struct json *content)
+static void read_content(struct wire_message *m, const struct json *content, bool text_only)
 {
 	AUTO_ARENA struct arena a = { 0 };
 
-	if (json_is(content, JSON_STRING)) {
-		struct str text = json_str(content, &a);
-		buf_add(&m->text, text.p, text.n);
-		return;
+	add_text(m, json_str(content, &a));
+	for (const struct json *v = json_items(content); v; v = json_next(content, v)) {
+		if (json_str_is(json_get(v, "type"), "text"))
+			add_text(m, json_str(json_get(v, "text"), &a));
+		else if (!text_only && json_is(json_get(v, "type"), JSON_STRING))
+			add_block(m, segment_new(SEGMENT_OTHER, json_raw(v)));
 	}
-	for (const struct json *v = json_first(content); v; v = json_next(content, v)) {
-		bool is_text = json_str_is(json_get(v, "type"), "text");
-		struct str text = json_str(json_get(v, "text"), &a);
-		if (is_text && text.n)
-			buf_addf(&m->text, "%s" STR_FMT, m->text.n ? "\n" : "", STR_ARG(text));
-		if (is_text ? text.n > 0 : json_is(json_get(v, "type"), JSON_STRING)) {
-			struct segment *block = is_text ? segment_text(text) : segment_new(SEGMENT_OTHER, json_raw(v));
-			m->blocks = xrealloc(m->blocks, (m->block_count + 1) * sizeof *m->blocks);
-			m->blocks[m->block_count++] = block;
-		}
-	}
-	if (m->block_count == 1 && m->text.n)
-		drop_blocks(m); /* the text says it all */
 }
 
 static void message_free(struct wire_message *m)
@@ -66,7 +69,13 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 	struct str uuid = json_str(json_get(message, "uuid"), &a);
 	struct err err = { 0 };
 
-	read_content(m, json_get(json_get(message, "message"), "content"));
+	const struct json *pasted = json_get(message, "pasted_content");
+	read_content(m, json_get(json_get(message, "message"), "content"), false);
+	for (const struct json *v = json_items(pasted); v; v = json_next(pasted, v))
+		read_content(m, v, true);
+	if (m->block_count == 1 && m->text.n)
+		drop_blocks(m); /* the text says it all */
+	m->verbatim = json_bool(json_get(message, "client_composed"));
 	const struct json *word = json_get(message, "priority"), *asks = json_get(message, "shouldQuery");
 	m->waits = asks && !json_bool(asks);
 	m->priority = json_str_is(word, "now") ? WIRE_NOW : json_str_is(word, "later") ? WIRE_LATER : WIRE_NEXT;
@@ -216,12 +225,13 @@ void wire_start_next(struct cadre_wire *w)
 	struct session_prompt p = { .text = { m->text.n ? m->text.p : "", m->text.n },
 				    .blocks = m->blocks,
 				    .block_count = m->block_count,
-				    .uuid = m->uuid };
+				    .uuid = m->uuid,
+				    .verbatim = m->verbatim };
 	buf_release(&w->origin);
 	w->origin = m->origin;
 	m->origin = (struct buf){ 0 };
 	struct str text = str_trim(p.text);
-	bool clears = str_is(text, "/clear"), is_turn = !clears && (text.n || m->block_count);
+	bool clears = !m->verbatim && str_is(text, "/clear"), is_turn = !clears && (text.n || m->block_count);
 	w->working = is_turn;
 	int status = is_turn ? session_prompt(w->session, &p, &err) : clears ? reset_conversation(w, &err) : 0;
 	if (!is_turn || status < 0) {

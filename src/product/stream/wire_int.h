@@ -17,8 +17,9 @@ struct wire_message {
 	char uuid[UUID_LEN + 1]; /* may be "" */
 	struct buf origin;       /* JSON; may be empty */
 	enum wire_priority priority;
-	bool waits; /* "shouldQuery": false: for the next message, whose beginning it becomes */
-	bool named; /* the client chose the uuid */
+	bool waits;    /* "shouldQuery": false: for the next message, whose beginning it becomes */
+	bool named;    /* the client chose the uuid */
+	bool verbatim; /* a text that no user typed: no commands and names of files in it */
 };
 
 /* A request of ours to the client. done: exactly once, unless withdrawn; payload is borrowed until return, NULL: the
