@@ -66,6 +66,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	const struct mcp_selection *set = s->tree.main.servers;
 	const struct provider_env *env = &s->services->endpoints.providers.usual->env;
 	const char *key_source = "none";
+	AUTO_ARENA struct arena a = { 0 };
 	const char *sandbox = agent_tree_sandbox_word((struct agent_tree *)&s->tree);
 
 	if (env->auth_token &&
@@ -105,7 +106,8 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_close(w);
 	plugin_list_put(w, s->services->plugins);
 	put_server_errors(w, s->tree.policy->mcp_config);
-	json_putf(w, "sandbox?:'%s'", sandbox);
+	json_putf(w, "sandbox?:'%s', effort:'%s', capabilities:['interrupt_receipt_v1', 'interrupt_cancel_queued_v1']",
+		  sandbox, agent_effort(&s->tree.main, &a));
 }
 
 static void frame_answer(struct json_out *w, const struct cadre_event *e)
@@ -246,9 +248,9 @@ static void frame_task(struct json_out *w, const struct cadre_event *e)
 	if (kind == EVENT_AGENT_STARTED) {
 		json_putf(w, "description:'%s', subagent_type:'%s', name?:'%s', is_backgrounded:!!%d, spawn_depth:%u",
 			  a->description, a->type, a->name, t->background, a->depth);
-		json_putf(w, "parent_agent_id:'%s', task_type:'%s', team_name?:'%s'",
-			  a->parent_id[0] ? a->parent_id : NULL, t->team ? "in_process_teammate" : "local_agent",
-			  t->team);
+		const char *parent = a->parent_id[0] ? a->parent_id : NULL;
+		json_putf(w, "parent_agent_id:'%s', parent_task_id?:'%s', task_type:'%s', team_name?:'%s'", parent,
+			  parent, t->team ? "in_process_teammate" : "local_agent", t->team);
 		json_putf(w, "model?:'%s', worktree_path?:'%s', prompt:'%s'", t->model, t->worktree, t->prompt);
 	} else if (kind == EVENT_AGENT_ENDED) {
 		json_putf(w, "patch:{status:'%s', end_state:'%s', end_time:%lld}", status, t->state,
