@@ -6,85 +6,6 @@
 #include "guard/shell/shell_options.h"
 #include "guard/shell/shell_parse_int.h"
 
-/* Programs that are given code, which can start any command. Only rules that forbid look at this: a person who allows python3 has
- * said so. `alone`: without a file to run, the code comes from standard input. */
-static const struct {
-	const char *names;   /* a version may follow: python3.11 */
-	const char *letters; /* options that are code, or are followed by some */
-	const char *words;   /* beginnings of other words that are */
-	bool alone;
-} coders[] = {
-	{ "awk|gawk|mawk|nawk|sed", "", "", false },
-	{ "bun", "ep", "--eval|--print", false },
-	{ "c++|cc|clang|g++|gcc", "", "-wrapper|-fplugin|-specs|--specs", false },
-	{ "deno", "", "eval", true },
-	{ "tclsh", "", "", true },
-	{ "emacs", "", "--eval|--exec|--batch", false },
-	{ "ex", "c", "+|--cmd", true },
-	{ "expect|pypy|python", "c", "", true },
-	{ "gdb", "", "-ex|--ex|-ev|--ev", true },
-	{ "git", "c", "--config-env|--exec-path", false },
-	{ "lua|osascript|Rscript|ruby", "e", "", true },
-	{ "make", "", "--eval|SHELL=", false },
-	{ "node|nodejs", "ep", "--eval|--print", true },
-	{ "nvim|vi|vim", "c", "+|--cmd", false },
-	{ "perl", "eE", "", true },
-	{ "php", "rBRE", "--run|--process", true },
-	{ "rsync", "e", "--rsh|--rsync-path", false },
-	{ "tar", "IF", "--to-c|--checkpoint-a|--use-c|--info-s|--new-v|--rsh-c|--rmt-c|-I", false },
-	{ "zip", "", "-TT|--unzip-c", false },
-};
-
-/* awk and sed are mostly given code that runs nothing. */
-static bool script_runs_commands(const struct shell_command *c, struct str name)
-{
-	static const char *const marks[] = { "system", "|", "@load", "@include" };
-	bool runs = false;
-
-	for (size_t i = 1; i < c->word_count; i++) {
-		struct str word = c->words[i].text;
-		for (size_t k = 0; k < COUNT_OF(marks) && !str_is(name, "sed"); k++)
-			runs = runs || str_has(word, str_from(marks[k]));
-		/* Of sed: e at the end of s/// or as a command of its own. Files that are named so are rare. */
-		for (size_t k = 0; str_is(name, "sed") && k < word.n && word.p[0] != '-'; k++)
-			runs = runs || (word.p[k] == 'e' && (!k || !isalpha((unsigned char)word.p[k - 1])) &&
-					(k + 1 == word.n || char_in(word.p[k + 1], " \n;}")));
-		runs = runs || !c->words[i].literal;
-	}
-	return runs;
-}
-
-static const char *hides_code(const struct shell_command *c, struct str name)
-{
-	static const char why[] = "it runs code in which commands can hide";
-	size_t i = 0;
-
-	while (name.n && char_in(name.p[name.n - 1], "0123456789."))
-		name.n--;
-	while (i < COUNT_OF(coders) && !str_is_one_of(name, coders[i].names))
-		i++;
-	if (i == COUNT_OF(coders))
-		return NULL;
-	if (!coders[i].letters[0] && !coders[i].words[0] && !coders[i].alone)
-		return script_runs_commands(c, name) ? why : NULL;
-	bool has_file = false;
-	for (size_t k = 1; k < c->word_count; k++) {
-		struct str word = c->words[k].text;
-		bool option = word.n > 1 && word.p[0] == '-';
-		bool coded = false;
-		for (size_t m = 1; option && word.p[1] != '-' && m < word.n; m++)
-			coded = coded || char_in(word.p[m], coders[i].letters);
-		/* What follows the script of an interpreter is the script's. */
-		if (str_starts_with_one_of(word, coders[i].words) || (coded && !(has_file && coders[i].alone)) ||
-		    (!c->words[k].literal && !has_file))
-			return why;
-		has_file = has_file ||
-			   (!option && !str_is(word, "-") && !str_starts_with_one_of(word, "/dev/|/proc/")) ||
-			   str_is_one_of(word, "--version|--help|-V|-v|-m");
-	}
-	return coders[i].alone && !has_file ? why : NULL;
-}
-
 enum { MAX_COMMANDS = 512, MAX_LEVELS = 20 };
 
 struct listing {
@@ -93,6 +14,7 @@ struct listing {
 	size_t count;
 	bool overflow;
 	const char *hides;
+	const char *doubts; /* of what is only possible: why it hides commands all the same */
 };
 
 static const struct runner {
@@ -325,7 +247,7 @@ static const struct {
 	const char *names;
 	void (*list)(struct listing *l, const struct shell_command *c, unsigned level);
 } texts[] = {
-	{ "ash|bash|dash|fish|ksh|rbash|script|sh|su|zsh", list_option_text },
+	{ "ash|bash|csh|dash|fish|ksh|mksh|nu|pwsh|rbash|script|sh|su|tcsh|zsh", list_option_text },
 	{ "env", list_split_text },
 	{ "eval|trap|watch", list_words_as_text },
 	{ "fd|fdfind|find", list_actions },
@@ -345,8 +267,9 @@ static void list_command(struct listing *l, const struct shell_command *c, unsig
 	if (!c->word_count)
 		return;
 	struct str name = shell_base_name(c->words[0].text);
-	if (hides_code(c, name))
-		note_hiding(l, hides_code(c, name));
+	const char *code = shell_runs_code(c);
+	if (code)
+		note_hiding(l, code);
 	if (c->words[0].literal && name.n != c->words[0].text.n) { /* /bin/rm is rm as well. */
 		struct shell_command named = *c;
 		named.words = arena_alloc(l->arena, c->word_count * sizeof *c->words);
@@ -371,7 +294,20 @@ static void list_command(struct listing *l, const struct shell_command *c, unsig
 
 /* Of programs with subcommands, these run what follows. */
 static const char running[] =
-	"--exec|--extcmd|-x|-toolexec|debug|devenv|difftool|dlx|exec|explore|filter-branch|foreach|run|shell|ssh|submodule|unshare|x";
+	"--exec|--extcmd|-u|-x|-toolexec|config|debug|devenv|difftool|dlx|exec|explore|filter-branch|foreach|run|"
+	"shell|ssh|submodule|unshare|x";
+
+/* Of programs that are known, options whose value is a program */
+static const char runs_value[] = "--pre|--hostname-bin|--comp|--strip-p";
+
+/* Where a text that is run as a command has more than one word: rm x, rm${IFS}x. */
+static const char *find_separator(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (char_in(s.p[i], " \t\n$`(") || (!i && s.p[i] == '{'))
+			return s.p + i;
+	return NULL;
+}
 
 /* A text in a language that is not known may run what stands anywhere in it: '.shell rm x', exec("rm x"), core.editor=rm x */
 static void list_anywhere(struct listing *l, struct str text)
@@ -391,11 +327,14 @@ static void list_anywhere(struct listing *l, struct str text)
 			end++;
 		struct shell_command c = { .source = str_trim((struct str){ text.p + i, end - i }) };
 		c.words = arena_calloc(l->arena, WORDS * sizeof *c.words);
-		for (struct str rest = c.source; rest.n && c.word_count < WORDS;) {
-			struct str word = str_cut(&rest, ' ');
+		for (size_t k = i, from = i; k <= end && c.word_count < WORDS; k++) {
+			struct str word = { text.p + from, k - from };
+			if (k < end && !char_in(text.p[k], " \t\\$%,{}"))
+				continue;
 			if (word.n)
 				c.words[c.word_count++] =
 					(struct shell_word){ .text = word, .source = word, .literal = true };
+			from = k + 1;
 		}
 		c.words[0].text = shell_base_name(c.words[0].text);
 		add_form(l, &c);
@@ -409,16 +348,26 @@ static void list_doubtful_word(struct listing *l, const struct shell_command *c,
 
 	if (!c->words[i].literal && text.n > 1 && text.p[0] == '"')
 		text = (struct str){ text.p + 1, text.n - 2 };
-	const char *blank = memchr(text.p, ' ', text.n);
+	const char *blank = find_separator(text);
+	const char *equals = memchr(text.p, '=', text.n);
 	if (blank)
 		list_anywhere(l, text);
+	else if (equals) /* --editor=rm, CC=rm */
+		list_anywhere(l, str_between(equals + 1, text.p + text.n));
 	if (blank && text.p[0] != '-')
 		list_text(l, text, 0);
-	else if (!blank && c->words[i].literal && text.n && text.p[0] != '-')
-		list_words(l, c, i, c->word_count, 0);
 	for (size_t k = 1; blank && text.p + k < blank; k++)
 		if (char_in(text.p[k - 1], "=:!") || (k == 2 && text.p[0] == '-'))
 			list_text(l, (struct str){ text.p + k, text.n - k }, 0);
+	if (blank || !c->words[i].literal || !text.n || text.p[0] == '-')
+		return;
+	l->hides = NULL; /* of texts in languages that are not known it says nothing */
+	list_words(l, c, i, c->word_count, 0);
+	struct str name = shell_base_name(text);
+	if (l->hides && c->word_count - i > 2 &&
+	    (str_is_one_of(name, texts[0].names) ||
+	     shell_runs_code(&(struct shell_command){ .words = c->words + i, .word_count = 2 })))
+		l->doubts = l->hides; /* newrunner sh -c '$x F' */
 }
 
 /* A variable may name the program that another one runs: EDITOR, PAGER, GIT_SSH_COMMAND */
@@ -427,6 +376,8 @@ static void list_value(struct listing *l, struct str value)
 	if (value.n > 1 && char_in(value.p[0], "\"'") && value.p[value.n - 1] == value.p[0])
 		value = (struct str){ value.p + 1, value.n - 2 };
 	list_text(l, value, 0);
+	if (find_separator(value))
+		list_anywhere(l, value);
 }
 
 /* Options of programs with subcommands whose value is a text for people, or a pattern */
@@ -434,8 +385,38 @@ static const char messages[] =
 	"-m|-b|-t|--message|--body|--title|--notes|--description|--author|--date|--since|--until|--grep|"
 	"--format|--pretty|--jq|--search|--query|--label|--filter|--template|--output|-f=";
 
+/* A known program runs under another name when it is copied: from a place for programs, or by a program that copies. In $( ) a name
+ * may become the path of the program. */
+static void list_copies(struct listing *l, const struct shell_command *c, struct str name)
+{
+	bool copies = str_is_one_of(name, "cp|install|link|ln|mv|tar");
+	bool shows = str_is_one_of(name, "[|du|file|find|ldd|ls|nm|readlink|realpath|stat|test");
+	bool finds = (c->where & SHELL_IN_SUBSTITUTION) && str_is_one_of(name, "type|whereis|which");
+	bool writes = str_is(name, "dd");
+
+	for (size_t i = 0; i < c->redirect_count; i++)
+		writes = writes || c->redirects[i].writes_file;
+	for (size_t i = 1; i < c->word_count; i++) {
+		struct str word = c->words[i].text;
+		bool path = memchr(word.p, '/', word.n);
+		bool program = !shows && str_has(word, STR("bin/"));
+		if (program && c->words[i].globs)
+			l->doubts = "it may copy a program";
+		if (copies || finds || program || (writes && path))
+			list_words(l, c, i, i + 1, 0);
+	}
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_word *target = &c->redirects[i].target;
+		if (str_has(target->text, STR("bin/")))
+			list_words(l,
+				   &(struct shell_command){ .words = (struct shell_word *)(uintptr_t)target,
+							    .word_count = 1 },
+				   0, 1, 0);
+	}
+}
+
 /* A program that is not known may run its arguments: all words from any of them on, or one of them as a text, or what it is
- * given to read. A known program runs under another name when it is copied. */
+ * given to read. */
 static void list_doubts(struct listing *l, const struct shell_command *c)
 {
 	struct shell_command named = *c;
@@ -446,25 +427,27 @@ static void list_doubts(struct listing *l, const struct shell_command *c)
 	if (!c->word_count || !c->words[0].literal)
 		return;
 	struct str name = shell_base_name(c->words[0].text);
-	bool copies = str_is_one_of(name, "cp|dd|install|link|ln|mv");
-	for (size_t i = 0; i < c->redirect_count; i++)
-		copies = copies || c->redirects[i].writes_file;
-	bool declares = shell_declares(name);
-	for (size_t i = 1; i < c->word_count && (copies || declares); i++) {
-		struct str word = c->words[i].text;
-		const char *at = memchr(word.p, declares ? '=' : '/', word.n);
-		if (at && declares)
-			list_value(l, (struct str){ at + 1, (size_t)(word.p + word.n - at - 1) });
-		else if (at)
-			list_words(l, c, i, i + 1, 0);
-	}
 	bool known = false;
 	bool parent = str_is_one_of(name, subcommanders);
+	bool declares = shell_declares(name);
 	for (size_t i = 0; i < COUNT_OF(runners) && !known; i++)
 		known = str_is_one_of(name, runners[i].names);
+	declares = declares || known; /* env X='rm x' f */
 	for (size_t i = 0; i < COUNT_OF(texts) && !known; i++)
 		known = str_is_one_of(name, texts[i].names);
 	known = known || shell_may_hide(name);
+	list_copies(l, c, name);
+	for (size_t i = 1; i < c->word_count; i++) {
+		struct str word = c->words[i].text;
+		struct str before = c->words[i - 1].text;
+		const char *equals = memchr(word.p, '=', word.n);
+		if (equals && (declares || str_starts_with_one_of(word, runs_value)))
+			list_value(l, str_between(equals + 1, word.p + word.n));
+		else if (str_starts_with_one_of(before, runs_value))
+			list_value(l, word);
+		else if (known && word.n > 1 && char_in(word.p[0], "!|")) /* strace -o '|rm x' */
+			list_value(l, str_tail(word, 1));
+	}
 	struct shell_word word = c->words[0];
 	word.text = name;
 	named.words = &word;
@@ -474,10 +457,13 @@ static void list_doubts(struct listing *l, const struct shell_command *c)
 	bool runs = !parent;
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str option = c->words[i].text;
-		/* -O'rm x', --upload-pack='rm x', core.sshCommand='rm x', --editor 'rm x' */
-		const char *blank = memchr(option.p, ' ', option.n);
-		bool value = blank && (option.p[0] == '-' || memchr(option.p, '=', (size_t)(blank - option.p)) ||
-				       str_starts(c->words[i - 1].text, STR("--")));
+		/* -O'rm x', --upload-pack='rm x', --extcmd=rm, core.sshCommand='rm x', ext::'rm x', --editor 'rm x' */
+		const char *blank = find_separator(option);
+		const char *end = blank ? blank : option.p + option.n;
+		struct str front = { option.p, (size_t)(end - option.p) };
+		bool value =
+			memchr(front.p, '=', front.n) || (blank && (option.p[0] == '-' || str_has(front, STR("::")) ||
+								    str_starts(c->words[i - 1].text, STR("--"))));
 		if (runs || (value && !str_starts_with_one_of(option, messages) &&
 			     !str_starts_with_one_of(c->words[i - 1].text, messages)))
 			list_doubtful_word(l, c, i);
@@ -512,5 +498,5 @@ void shell_list_for_deny(struct arena *a, const struct shell_command *c, struct 
 				     .too_many = l.overflow,
 				     .hides = l.hides           ? l.hides
 					      : doubts.overflow ? "it has too many words"
-								: NULL };
+								: doubts.doubts };
 }

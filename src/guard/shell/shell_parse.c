@@ -112,6 +112,7 @@ static void read_prefixes(struct shell_parser *p)
 static void read_pipeline(struct shell_parser *p)
 {
 	const struct shell_known *known = p->known;
+	unsigned where = p->where;
 	bool piped = false;
 
 	read_prefixes(p);
@@ -122,6 +123,7 @@ static void read_pipeline(struct shell_parser *p)
 			shell_fail(p, "a command is missing");
 		else if (!shell_read_compound(p))
 			shell_read_simple(p);
+		p->where = where;
 		shell_skip_blanks(p);
 		bool more = shell_peek(p, 0) == '|' && shell_peek(p, 1) != '|';
 		piped = piped || more;
@@ -130,6 +132,7 @@ static void read_pipeline(struct shell_parser *p)
 		if (!more)
 			return;
 		p->at += shell_peek(p, 1) == '&' ? 2 : 1;
+		p->where |= SHELL_BEHIND_PIPE;
 		shell_skip_newlines(p);
 		if (str_is(shell_peek_word(p), "!"))
 			shell_fail(p, "! follows |");

@@ -59,6 +59,7 @@ enum {
 	SHELL_IN_GROUP = 1 << 2,        /* { } */
 	SHELL_IN_CONTROL = 1 << 3,      /* a condition, branch or body of if, while, until, for, select, case */
 	SHELL_IN_FUNCTION = 1 << 4,
+	SHELL_BEHIND_PIPE = 1 << 5, /* its input comes from another command, unless a redirection says otherwise */
 };
 
 /* A command without words is a bare assignment, a variable that a loop or arithmetic sets, or the redirections of a

@@ -166,3 +166,8 @@ void shell_read_array(struct shell_parser *p); /* from "(" to behind ")" */
 const char *shell_hides(const struct shell_command *c);
 bool shell_may_hide(struct str name);          /* some forms of this command do */
 bool shell_name_is_dangerous(struct str name); /* a variable that decides what runs */
+
+/* shell_code.c: NULL, or why a command gives a program code that may start others */
+const char *shell_runs_code(const struct shell_command *c);
+/* shell_read_only.c: it has a command that runs others, or it was not understood */
+bool shell_sed_may_run(struct str script);

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include "guard/shell/shell_options.h"
 #include "guard/shell/shell_command.h"
+#include "guard/shell/shell_parse_int.h"
 
 /* The forms of git that only read. Options before the subcommand can name another repository or set what git
  * runs, so nearly all of them take a command out. The lists below leave out what
@@ -147,10 +148,12 @@ const struct shell_program *shell_find_git(const struct shell_command *c, size_t
 	return NULL;
 }
 
-/* Sed without -i, with a script that only prints and changes the text on its way:
+/* Scripts of sed. Those that only print and change the text on its way:
  *
  *     script := command { (";" | newline) command }      command := [ address [ "," address ] ] [ "!" ] verb
- *     address := number | "$" | "/" text "/"             verb := one of =dDgGhHlnNpPqx, or s/text/text/flags */
+ *     address := number | "$" | "/" text "/" | "\" c text c      verb := one of =dDgGhHlnNpPqx, or s/text/text/flags
+ *
+ * Those that run nothing may have all other verbs but e, and flags but e. */
 
 static bool skip_delimited(struct str *s, char delimiter)
 {
@@ -173,17 +176,44 @@ static void skip_any(struct str *s, const char *set)
 		*s = str_tail(*s, 1);
 }
 
+/* To the end of a line that the next one does not continue. */
+static void skip_line(struct str *s)
+{
+	for (; s->n && s->p[0] != '\n'; *s = str_tail(*s, 1))
+		if (s->p[0] == '\\' && s->n > 1)
+			*s = str_tail(*s, 1);
+}
+
 static bool skip_address(struct str *s)
 {
-	if (!str_starts(*s, STR("/"))) {
+	bool other = str_starts(*s, STR("\\")) && s->n > 1;
+
+	if (!other && !str_starts(*s, STR("/"))) {
 		skip_any(s, "0123456789$~+");
 		return true;
 	}
-	*s = str_tail(*s, 1);
-	return skip_delimited(s, '/');
+	char delimiter = s->p[other];
+	*s = str_tail(*s, 1 + other);
+	if (delimiter == '\n' || delimiter == '\\' || !skip_delimited(s, delimiter))
+		return false;
+	skip_any(s, "IM");
+	return true;
 }
 
-static bool skip_command(struct str *s)
+static bool skip_replacement(struct str *s, const char *flags)
+{
+	char delimiter = s->n ? s->p[0] : '\\';
+
+	if (delimiter == '\\' || delimiter == '\n')
+		return false;
+	*s = str_tail(*s, 1);
+	if (!skip_delimited(s, delimiter) || !skip_delimited(s, delimiter))
+		return false;
+	skip_any(s, flags);
+	return true;
+}
+
+static bool skip_command(struct str *s, bool reads)
 {
 	if (!skip_address(s))
 		return false;
@@ -192,40 +222,54 @@ static bool skip_command(struct str *s)
 		if (!skip_address(s))
 			return false;
 	}
-	skip_any(s, " !");
+	skip_any(s, " \t!");
 	if (!s->n)
 		return false;
 	char verb = s->p[0];
 	*s = str_tail(*s, 1);
-	if (verb != 's')
-		return char_in(verb, "=dDgGhHlnNpPqx{");
-	char delimiter = s->n ? s->p[0] : '\\';
-	if (delimiter == '\\' || delimiter == '\n')
-		return false;
-	*s = str_tail(*s, 1);
-	if (!skip_delimited(s, delimiter) || !skip_delimited(s, delimiter))
-		return false;
-	skip_any(s, "gpiI0123456789");
-	return true;
+	if (reads)
+		return verb == 's' ? skip_replacement(s, "gpiI0123456789") : char_in(verb, "=dDgGhHlnNpPqx{");
+	if (verb == 's' || verb == 'y') {
+		if (!skip_replacement(s, verb == 's' ? "gpiImM0123456789" : ""))
+			return false;
+		if (str_starts(*s, STR("w")))
+			skip_line(s);
+		return true;
+	}
+	if (char_in(verb, "acirRwW#v")) {
+		skip_line(s);
+		return true;
+	}
+	while (char_in(verb, ":bTt") && s->n && !char_in(s->p[0], ";\n}"))
+		*s = str_tail(*s, 1);
+	if (char_in(verb, "lLqQ"))
+		skip_any(s, " \t0123456789");
+	return char_in(verb, ":=bdDFgGhHlLnNpPqQtTxz{");
 }
 
-bool check_sed_part(const struct shell_part *part, size_t operands)
+static bool sed_script_fits(struct str script, bool reads)
 {
-	struct str script = part->text;
-
-	if (part->kind != PART_PATTERN)
-		return part->kind != PART_READ;
 	for (;;) {
 		skip_any(&script, " \t\n;}");
 		if (!script.n)
 			return true;
-		if (!skip_command(&script))
+		if (!skip_command(&script, reads))
 			return false;
 		bool opens = script.p[-1] == '{'; /* a block: its first command follows at once */
 		skip_any(&script, " \t");
-		if (script.n && !opens && !char_in(script.p[0], ";\n}"))
+		if (script.n && !opens && !char_in(script.p[0], reads ? ";\n}" : ";\n}#"))
 			return false;
 	}
+}
+
+bool shell_sed_may_run(struct str script)
+{
+	return !sed_script_fits(script, false);
+}
+
+bool check_sed_part(const struct shell_part *part, size_t operands)
+{
+	return part->kind == PART_PATTERN ? sed_script_fits(part->text, true) : part->kind != PART_READ;
 }
 
 /* An operand that is not a format sets the clock. */
