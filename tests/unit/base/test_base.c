@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "lib/base/arena.h"
 #include "lib/base/id.h"
 #include "lib/base/library.h"
@@ -292,6 +294,32 @@ TEST(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers)
 	CHECK(math.cosine(0) == 1);
 }
 
+/* The directory that we are in may be a stranger's. */
+TEST(a_program_is_found_in_absolute_directories_only)
+{
+	static const char *const relative[] = { "", ":", ".", "bin", "./bin", "..", ":/no/such/dir", ".:bin:" };
+	char dir[FOLDER_MAX];
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf file = { 0 };
+	AUTO_FREE char *back = getcwd(NULL, 0);
+
+	folder_make(dir);
+	const char *in_bin = arena_printf(&a, "%s/bin", dir);
+	const char *const programs[] = { arena_printf(&a, "%s/tmux", dir), arena_printf(&a, "%s/tmux", in_bin) };
+	for (size_t i = 0; i < COUNT_OF(programs); i++) {
+		file_put(programs[i], STR("#!/bin/sh\n"));
+		CHECK_INT(chmod(programs[i], 0755), 0);
+	}
+	CHECK_INT(chdir(dir), 0);
+	for (size_t i = 0; i < COUNT_OF(relative); i++)
+		CHECK(!program_find(relative[i], "tmux", &file));
+	CHECK(!program_find(arena_printf(&a, "../%s", strrchr(dir, '/') + 1), "tmux", &file));
+	CHECK(program_find(arena_printf(&a, ".:bin:%s", in_bin), "tmux", &file));
+	CHECK_CSTR(file.p, programs[1]);
+	CHECK_INT(chdir(back), 0);
+	folder_remove(dir);
+}
+
 TEST(a_budgeted_list_gives_up_descriptions_before_names_and_stays_in_its_room)
 {
 	struct budgeted_item items[40];
@@ -361,6 +389,7 @@ int main(void)
 		  T(invalid_utf8_is_found_and_replaced_by_maximal_subparts), T(a_cut_never_splits_a_character),
 		  T(a_uuid_has_its_form_and_is_not_repeated), T(a_time_is_written_with_milliseconds_in_utc),
 		  T(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers),
+		  T(a_program_is_found_in_absolute_directories_only),
 		  T(a_budgeted_list_gives_up_descriptions_before_names_and_stays_in_its_room),
 		  T(base64_reads_back_what_it_wrote_and_refuses_the_rest));
 	return tests_run();

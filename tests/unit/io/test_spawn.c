@@ -133,7 +133,9 @@ TEST(the_program_is_searched_in_the_given_path)
 
 	CHECK_STR(buf_str(&st.out), "hello dear reader\n");
 
-	/* The directory that it runs in may be a stranger's. */
+	/* The directory that we are in, and that it runs in, may be a stranger's. */
+	AUTO_FREE char *back = getcwd(NULL, 0);
+	CHECK_INT(chdir(dir), 0);
 	const char *relative[] = { "PATH=", "PATH=.", "PATH=:/bin", "PATH=/bin:", "PATH=./.:/bin", NULL };
 	buf_clear(&path);
 	buf_addf(&path, "PATH=..%s", strrchr(dir, '/'));
@@ -143,6 +145,7 @@ TEST(the_program_is_searched_in_the_given_path)
 		envp[0] = relative[i];
 		CHECK_INT(spawn_start(st.spawner, &options, &stage_handlers, &st, NULL, &err), -ERR_NOT_FOUND);
 	}
+	CHECK_INT(chdir(back), 0);
 	unlink(file.p);
 	rmdir(dir);
 	stage_release(&st);
