@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gate.c - permission checks and hooks before and after each tool call. */
 #include "agents/agent/gate.h"
+#include <sys/stat.h>
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
 #include "guard/permission/permission.h"
@@ -48,6 +49,21 @@ static struct tool_call *gate_wait_end(struct gate_wait *p)
 	return call;
 }
 
+/* A search shows what is below its directory, so nobody can tell before whether it shows a file that the rule is about. */
+static bool may_show_hidden(const struct tool_call *call, const struct permission *alone,
+			    const struct permission_verdict *v)
+{
+	struct tool_env env = *call->env;
+	struct stat st;
+
+	env.permission = alone;
+	if (!v->file_target || stat(v->file_target, &st) < 0 || !S_ISDIR(st.st_mode))
+		return false;
+	struct hidden_files *hidden = hidden_files_find_at(&env, v->file, v->file_target);
+	hidden_files_free(hidden);
+	return hidden;
+}
+
 /* A rule fits a call if it would forbid it. One that cannot be understood lets the hook run. */
 static bool matches_rule(void *data, struct str rule)
 {
@@ -65,7 +81,8 @@ static bool matches_rule(void *data, struct str rule)
 	if (permission_add_rule(&alone, RULE_DENY, rule, &origin, NULL, NULL, NULL) == 0) {
 		permission_explain(&alone, tool_call_use(call), PERMISSION_HINT_NONE, &v);
 		/* By the ask step: it is not certain that the rule is not meant. */
-		fits = v.step == PERMISSION_STEP_DENY_RULE || v.step == PERMISSION_STEP_ASK_RULE;
+		fits = v.step == PERMISSION_STEP_DENY_RULE || v.step == PERMISSION_STEP_ASK_RULE ||
+		       may_show_hidden(call, &alone, &v);
 		permission_verdict_release(&v);
 	}
 	permission_release(&alone);

@@ -6,7 +6,8 @@
  *     other exits   an error, unless stdout is a JSON object, which then counts alone
  *
  * Stdout is JSON if its first character is '{'. JSON that cannot be read is plain text; JSON that can, but says
- * something that is not in the protocol, is an error and nothing of it counts. */
+ * something that is not in the protocol, is an error and nothing of it counts. Of a guard that exits with 0 both are an
+ * answer that nobody knows (`unread`). */
 #include "guard/hook/output.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
@@ -248,7 +249,8 @@ static int read_object(struct arena *arena, const struct json *root, enum hook_e
 static enum shape read_json(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = HOOK_OUT_LIMIT, .depth = DEPTH_LIMIT } };
-	struct str text = str_trim(raw->out);
+	bool marked = str_starts(raw->out, STR("\xef\xbb\xbf"));
+	struct str text = str_trim(str_tail(raw->out, marked ? 3 : 0));
 
 	if (!text.n || text.p[0] != '{')
 		return SHAPE_PLAIN;
@@ -257,8 +259,12 @@ static enum shape read_json(struct arena *arena, const struct hook_raw *raw, str
 		return SHAPE_BAD;
 	}
 	const struct json *root = json_read(&reader, text);
-	if (!root)
+	if (!root && !(hook_events[raw->event].flags & HOOK_GUARDS && hook_events[raw->event].flags & HOOK_ABOUT_TOOL))
 		return SHAPE_PLAIN;
+	if (!root) {
+		err_set(err, ERR_PARSE, "it printed JSON that cannot be read");
+		return SHAPE_BAD;
+	}
 	if (read_object(arena, root, raw->event, ret, err) == 0)
 		return SHAPE_OBJECT;
 	*ret = (struct hook_reply){ 0 };
@@ -327,6 +333,7 @@ void hook_output_read(struct arena *arena, const struct hook_raw *raw, struct ho
 		hook_reply_block(ret, raw->event, reason.n ? reason : STR("a hook blocked this and gave no reason"));
 	} else if (shape == SHAPE_BAD) {
 		reply_set_error(ret, arena, err.text, STR(""));
+		ret->unread = raw->exit_code == 0;
 	} else if (raw->exit_code != 0 && (shape == SHAPE_PLAIN || (flags & HOOK_NONZERO_FAILS))) {
 		read_failed_exit(arena, raw, ret);
 	} else if (shape == SHAPE_PLAIN) {
@@ -357,6 +364,7 @@ void hook_answer_read(struct arena *arena, enum hook_event event, bool continue_
 	if (!json_is(ok, JSON_TRUE) && !json_is(ok, JSON_FALSE)) {
 		ret->result = HOOK_ERROR;
 		ret->note = STR("the model did not answer with {\"ok\": true or false}");
+		ret->unread = true;
 		return;
 	}
 	if (json_bool(ok) || refusal == HOOK_REFUSAL_NONE)

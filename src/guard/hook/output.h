@@ -37,6 +37,7 @@ struct hook_reply {
 	enum hook_result result;
 	struct str note; /* one line for people: why it is an error */
 	bool stop, block;
+	bool unread; /* there is an answer, and it cannot be read */
 	struct str stop_reason, system_message, terminal_sequence;
 	struct str reason; /* of block */
 	enum hook_permission permission;

@@ -207,14 +207,17 @@ static void run_report_late(const struct hook_run *run)
 		o->late(o->data, &late);
 }
 
-/* A guard that did not come to an answer has not let anything pass: it took too long, printed without end or was killed; its server
- * could not be asked, because a project denies it, say; or it failed where the sandbox holds it, which hides what a project names. */
+/* A guard that did not come to an answer has not let anything pass: it took too long, printed without end or was killed; its answer
+ * cannot be read; its model or server could not be asked, because a project denies it, say; or it failed where the sandbox holds it, which
+ * hides what a project names. */
 static bool guard_is_lost(const struct hook_run *run)
 {
 	const struct hook_event_info *info = &hook_events[run->batch->event];
+	bool of_model = run->hook->type == HOOK_PROMPT || run->hook->type == HOOK_AGENT;
 
 	return (info->flags & HOOK_GUARDS) && (info->flags & HOOK_ABOUT_TOOL) &&
-	       (run->timed_out || run->killed || run->held || run->call.unanswered);
+	       (run->timed_out || run->killed || run->held || run->call.unanswered || run->reply.unread ||
+		(of_model && run->failure));
 }
 
 static void run_read_failure(struct hook_run *run)

@@ -5,7 +5,7 @@
 #include "guard/hook/hook_int.h"
 #include "lib/io/file.h"
 
-enum { LONGEST_ASYNC_LINE = 1000 };
+enum { LONGEST_ASYNC_LINE = 1000, SHELL_KILLED = 128 };
 
 /* The caller's, without OTEL_*: a hook must not report into the session's telemetry. */
 static const char *const *make_environment(const struct hook_run *run)
@@ -90,13 +90,17 @@ static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
 static void on_exit_of_child(struct child *c, int status)
 {
 	struct hook_run *run = child_data(c);
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : HOOK_NO_EXIT;
+	/* A shell that waits for its program says so by its own status. */
+	bool of_shell = !run->hook->args && code > SHELL_KILLED && code < SHELL_KILLED + NSIG;
+	int number = code == HOOK_NO_EXIT ? WTERMSIG(status) : of_shell ? code - SHELL_KILLED : 0;
 
 	run->child = NULL;
-	run->killed = !WIFEXITED(status);
+	run->killed = number != 0;
 	if (!run->killed)
-		run->exit_code = WEXITSTATUS(status);
+		run->exit_code = code;
 	else
-		hook_run_fail(run, "killed by signal %d", WTERMSIG(status));
+		hook_run_fail(run, "killed by signal %d", number);
 	hook_engine_keep_group(run->batch->engine, child_pid(c), &run->batch->context);
 	hook_run_ended(run);
 }

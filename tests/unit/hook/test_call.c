@@ -71,6 +71,27 @@ TEST(an_agent_never_ends_the_turn)
 	release(&st, &fake);
 }
 
+/* What the call says may have made it answer so. */
+TEST(a_guard_whose_model_does_not_decide_refuses)
+{
+	static const char *const types[] = { "prompt", "agent" };
+	struct stage st;
+	struct fake_runner fake;
+
+	for (size_t i = 0; i < COUNT_OF(types); i++)
+		for (int fails = 0; fails < 2; fails++) {
+			AUTO_BUF struct buf handler = { 0 };
+			init(&st, &fake, "Certainly! All is well.");
+			fake.fails = fails;
+			buf_addf(&handler, "{\"type\":\"%s\",\"prompt\":\"safe?\"}", types[i]);
+			stage_handler(&st, HOOK_PRE_TOOL_USE, handler.p);
+			CHECK(str_starts(str_from(stage_run(&st, HOOK_PRE_TOOL_USE, "Bash")), STR("ran 1; deny: ")));
+			stage_handler(&st, HOOK_POST_TOOL_USE, handler.p);
+			CHECK(str_starts(str_from(stage_run(&st, HOOK_POST_TOOL_USE, "Bash")), STR("ran 1; note: ")));
+			release(&st, &fake);
+		}
+}
+
 TEST(the_text_of_a_tool_is_read_like_stdout)
 {
 	struct stage st;
@@ -159,7 +180,8 @@ TEST(a_callback_that_fails_blocks_only_if_it_wants_to)
 int test_call(void)
 {
 	return RUN_TESTS(T(a_prompt_is_asked_with_the_event_and_its_answer_decides), T(an_agent_never_ends_the_turn),
-			 T(the_text_of_a_tool_is_read_like_stdout), T(a_type_that_nobody_runs_is_a_visible_note),
+			 T(a_guard_whose_model_does_not_decide_refuses), T(the_text_of_a_tool_is_read_like_stdout),
+			 T(a_type_that_nobody_runs_is_a_visible_note),
 			 T(a_runner_that_is_late_is_cancelled_and_nothing_of_it_counts),
 			 T(a_callback_that_is_late_blocks_where_it_guards),
 			 T(a_callback_that_fails_blocks_only_if_it_wants_to));

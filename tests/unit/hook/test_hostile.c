@@ -147,6 +147,75 @@ TEST(a_guard_that_is_killed_refuses)
 	stage_release(&st);
 }
 
+/* A shell stands between: it says by its exit status that what it ran was killed. */
+TEST(a_guard_whose_program_is_killed_refuses)
+{
+	static const char *const commands[] = { "sh -c 'kill -9 $$'; exit $?", "sh -c 'kill -SEGV $$'; exit $?" };
+
+	for (size_t i = 0; i < COUNT_OF(commands); i++) {
+		struct stage st;
+		stage_init(&st, 0);
+		stage_command(&st, HOOK_PRE_TOOL_USE, commands[i]);
+		CHECK(str_starts(str_from(stage_run(&st, HOOK_PRE_TOOL_USE, "Bash")),
+				 STR("ran 1; deny: killed by signal ")));
+		stage_command(&st, HOOK_POST_TOOL_USE, commands[i]);
+		CHECK(str_starts(str_from(stage_run(&st, HOOK_POST_TOOL_USE, "Bash")), STR("ran 1; note: ")));
+		stage_release(&st);
+	}
+}
+
+/* It begins as JSON, so it is an answer, and nobody knows which. With another exit it has failed as any program may. */
+TEST(a_guard_whose_answer_cannot_be_read_refuses)
+{
+	static const char *const answers[] = {
+		"{\"decision\": \"deny\"}",
+		"{\"hookSpecificOutput\": {\"permissionDecision\": \"Deny\"}}",
+		"{\"hookSpecificOutput\": {\"hookEventName\": \"PostToolUse\", \"permissionDecision\": \"deny\"}}",
+		"{\"systemMessage\": 5, \"decision\": \"block\"}",
+		"{\"decision\": \"block\"} bye",
+		"{} {\"decision\": \"block\"}",
+		"{\"decision\": \"block\", \"reason\": \"\\377\"}",
+		"{\"decision\": \"block\"",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(answers); i++)
+		for (int code = 0; code < 2; code++) {
+			struct stage st;
+			AUTO_BUF struct buf command = { 0 };
+			stage_init(&st, 0);
+			buf_addf(&command, "printf '%s'; exit %d", answers[i], code);
+			stage_command(&st, HOOK_PRE_TOOL_USE, command.p);
+			CHECK_INT(strstr(stage_run(&st, HOOK_PRE_TOOL_USE, "Bash"), "ran 1; deny: ") != NULL,
+				  code == 0);
+			stage_command(&st, HOOK_POST_TOOL_USE, command.p);
+			CHECK(!strstr(stage_run(&st, HOOK_POST_TOOL_USE, "Bash"), "blocked"));
+			stage_release(&st);
+		}
+}
+
+TEST(a_guard_whose_answer_is_longer_than_what_is_kept_refuses)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	stage_command(
+		&st, HOOK_PRE_TOOL_USE,
+		"printf '{\"reason\": \"'; head -c 3000000 /dev/zero | tr '\\0' x; echo '\", \"decision\": \"block\"}'");
+
+	CHECK(str_starts(str_from(stage_run(&st, HOOK_PRE_TOOL_USE, "Bash")),
+			 STR("ran 1; deny: it printed JSON of more")));
+	stage_release(&st);
+}
+
+TEST(an_answer_behind_a_mark_of_byte_order_counts)
+{
+	struct stage st;
+	stage_init(&st, 0);
+	stage_command(&st, HOOK_PRE_TOOL_USE, "printf '\\357\\273\\277{\"decision\": \"block\", \"reason\": \"no\"}'");
+
+	CHECK_CSTR(stage_run(&st, HOOK_PRE_TOOL_USE, "Bash"), "ran 1; deny: no; blocked: no");
+	stage_release(&st);
+}
+
 TEST(garbage_is_repaired_before_anybody_sees_it)
 {
 	struct stage st;
@@ -241,13 +310,15 @@ TEST(what_a_hook_leaves_running_does_not_delay_it_and_dies_with_its_agent)
 
 int test_hostile(void)
 {
-	return RUN_TESTS(T(a_guard_that_hangs_ends_at_its_time_limit_and_refuses),
-			 T(without_a_time_limit_the_events_own_holds),
-			 T(the_end_of_a_session_waits_as_long_as_settings_ask_up_to_a_minute),
-			 T(the_time_of_a_sessions_end_runs_for_hooks_that_still_wait_to_be_started),
-			 T(a_hook_that_ignores_sigterm_is_killed), T(a_guard_that_is_killed_refuses),
-			 T(other_hooks_that_fail_refuse_nothing), T(garbage_is_repaired_before_anybody_sees_it),
-			 T(a_hook_that_prints_much_still_blocks), T(a_hook_that_floods_without_end_is_killed),
-			 T(a_hook_that_does_not_read_its_input_is_no_failure),
-			 T(what_a_hook_leaves_running_does_not_delay_it_and_dies_with_its_agent));
+	return RUN_TESTS(
+		T(a_guard_that_hangs_ends_at_its_time_limit_and_refuses), T(without_a_time_limit_the_events_own_holds),
+		T(the_end_of_a_session_waits_as_long_as_settings_ask_up_to_a_minute),
+		T(the_time_of_a_sessions_end_runs_for_hooks_that_still_wait_to_be_started),
+		T(a_hook_that_ignores_sigterm_is_killed), T(a_guard_that_is_killed_refuses),
+		T(a_guard_whose_program_is_killed_refuses), T(a_guard_whose_answer_cannot_be_read_refuses),
+		T(a_guard_whose_answer_is_longer_than_what_is_kept_refuses),
+		T(an_answer_behind_a_mark_of_byte_order_counts), T(other_hooks_that_fail_refuse_nothing),
+		T(garbage_is_repaired_before_anybody_sees_it), T(a_hook_that_prints_much_still_blocks),
+		T(a_hook_that_floods_without_end_is_killed), T(a_hook_that_does_not_read_its_input_is_no_failure),
+		T(what_a_hook_leaves_running_does_not_delay_it_and_dies_with_its_agent));
 }
