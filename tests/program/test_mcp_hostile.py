@@ -24,7 +24,7 @@ for line in sys.stdin:
         continue
     if m["method"] == "initialize":
         say({"id": m["id"], "result": {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}},
-             "serverInfo": {"name": "bad", "version": "1"}}})
+             "serverInfo": {"name": "bad", "version": "1"}, "instructions": "talk " * 400000 if KIND == "talks" else ""}})
     elif m["method"] == "tools/list":
         say({"id": m["id"], "result": {"tools": [{"name": "go", "description": "g", "inputSchema": {"type": "object"}}]}})
     elif m["method"] != "tools/call":
@@ -92,6 +92,26 @@ def play(lab, kind, calls_bad=True, more=None, env=None):
     return [b for name, b in results if name == "mcp__bad__go"], frames
 
 
+def names_of_two_servers_that_meet_are_one_tool(lab):
+    """A tool b__c of the server a, and c of a__b: the API refuses every request that has a name twice."""
+    source = pathlib.Path(lab.work, "named.py")
+    source.write_text(BAD.replace('"name": "go"', '"name": sys.argv[2]'))
+    servers = {name: {"command": "python3", "args": [str(source), "refuses", tool]} for name, tool in (("a", "b__c"), ("a__b", "c"))}
+    model = lab.model("rule\n  turn 1\n  call mcp__a__b__c {}\nrule\n  text {{last_result}}", log=True)
+    done = lab.cadre("-p", "--mcp-config", json.dumps({"mcpServers": servers}), "--allowedTools=mcp__a,mcp__a__b", "--", "Go")
+    names = [tool["name"] for tool in model.bodies()[0]["tools"]]
+    assert names.count("mcp__a__b__c") == 1 and done.code == 0 and "of the server a failed" in done.out, (names, done)
+
+
+def what_a_server_tells_about_itself_costs_no_more_than_16_kb_of_each_request(lab):
+    source = pathlib.Path(lab.work, "bad.py")
+    source.write_text(BAD)
+    model = lab.model("rule\n  text ok", log=True)
+    assert lab.cadre("-p", "--mcp-config", json.dumps({"mcpServers": {"bad": {"command": "python3", "args": [str(source), "talks"]}}}), "--", "Go").code == 0
+    sent = json.dumps(model.bodies()[0])
+    assert 3000 < sent.count("talk ") < 4000 and "[...]" in sent, (sent.count("talk "), len(sent))
+
+
 def error_of(results):
     assert len(results) == 1 and results[0].get("is_error"), results
     return json.dumps(results[0]["content"])
@@ -142,7 +162,8 @@ def an_error_of_the_server_is_told_with_its_words(lab):
 
 
 if __name__ == "__main__":
-    main(a_server_that_hangs_at_its_start_is_given_up_and_others_work,
+    main(names_of_two_servers_that_meet_are_one_tool, what_a_server_tells_about_itself_costs_no_more_than_16_kb_of_each_request,
+         a_server_that_hangs_at_its_start_is_given_up_and_others_work,
          a_server_that_dies_in_a_call_is_said_so_with_its_last_words,
          lines_that_are_no_messages_and_an_answer_of_the_wrong_form_do_no_harm,
          a_server_that_says_only_garbage_is_ended_with_a_clear_error, a_flood_of_notices_and_a_huge_answer_are_survived,

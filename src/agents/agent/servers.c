@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * servers.c - which servers an agent has, and what it waits for. */
 #include "agents/agent/servers.h"
+#include "lib/base/utf8.h"
 #include "agents/profile/roster.h"
 #include "guard/sandbox/sandbox.h"
 #include "mcp/client/pool.h"
@@ -342,6 +343,8 @@ bool servers_lacking(const struct agent_tree *t, const struct agent_definition *
 	return true;
 }
 
+enum { INSTRUCTIONS_LIMIT = 16 << 10 }; /* bytes of one server: each request has them */
+
 void servers_describe(struct buf *out, const struct agent *a)
 {
 	const struct mcp_selection *set = a->env.servers;
@@ -350,8 +353,11 @@ void servers_describe(struct buf *out, const struct agent *a)
 	for (size_t i = 0; set && i < set->count; i++) {
 		struct mcp_lease *lease = set->leases[i];
 		struct mcp_catalog *c = lease_catalog(lease);
-		if (c && c->instructions[0] && !permission_forbids_server(&a->permission, lease->server->name))
-			buf_addf(&texts, "%s## %s\n%s\n", texts.n ? "\n" : "", lease->server->name, c->instructions);
+		if (c && c->instructions[0] && !permission_forbids_server(&a->permission, lease->server->name)) {
+			struct str text = utf8_cut(str_from(c->instructions), INSTRUCTIONS_LIMIT);
+			buf_addf(&texts, "%s## %s\n" STR_FMT "%s\n", texts.n ? "\n" : "", lease->server->name,
+				 STR_ARG(text), c->instructions[text.n] ? " [...]" : "");
+		}
 		mcp_catalog_unref(c);
 	}
 	if (texts.n)

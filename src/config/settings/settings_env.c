@@ -66,8 +66,11 @@ bool env_is_secret(struct str name)
 		return true;
 	for (struct str rest = name; rest.p;) {
 		struct str part = str_cut(&rest, '_');
-		if (str_is_one_of_nocase(part,
-					 "key|pat|pass|pwd|jwt|auth|oauth|cookie|bearer|dsn|webhook|sk|seed|netrc"))
+		while (part.n && part.p[part.n - 1] >= '0' && part.p[part.n - 1] <= '9')
+			part.n--; /* KEY2 */
+		if (str_is_one_of_nocase(
+			    part,
+			    "key|keys|pat|pass|pwd|pw|jwt|auth|oauth|cookie|cookies|bearer|dsn|webhook|sk|seed|netrc"))
 			return true;
 		for (size_t i = 0; i < COUNT_OF(endings); i++) {
 			size_t n = strlen(endings[i]);
@@ -80,14 +83,22 @@ bool env_is_secret(struct str name)
 
 bool env_holds_secret(struct str name, const char *value)
 {
-	/* A URL with a password in it, a private key, or a token of a well-known form */
+	/* A URL or a connection string with a password in it, a private key, or a token of a well-known form */
 	static const char begins[] =
-		"sk-|sk_live_|rk_live_|ghp_|gho_|ghs_|github_pat_|glpat-|xoxb-|xoxp-|xapp-|hf_|npm_|"
-		"AKIA|ASIA|AIza|eyJ|Bearer |Basic |-----BEGIN";
+		"sk-|sk_live_|rk_live_|ghp_|gho_|ghs_|ghu_|ghr_|github_pat_|glpat-|xoxb-|xoxp-|xoxa-|xoxe|xapp-|hf_|npm_|"
+		"AKIA|ASIA|AIza|ya29.|eyJ|hvs.|hvb.|pypi-|SG.|shpat_|dop_v1_|gsk_|AGE-SECRET-KEY-|Bearer |Basic |"
+		"-----BEGIN";
+	static const char *const inside[] = {
+		";AccountKey=", ";SharedAccessKey=",           ";Password=", ";Pwd=", "?sig=",
+		"&sig=",        "://hooks.slack.com/services/"
+	};
+	bool holds = env_is_secret(name);
 	const char *host = value ? strstr(value, "://") : NULL;
 	const char *at = host ? memchr(host + 3, '@', strcspn(host + 3, "/?# ")) : NULL;
 
-	return env_is_secret(name) || (value && str_starts_with_one_of(str_from(value), begins)) ||
+	for (size_t i = 0; i < COUNT_OF(inside) && value && !holds; i++)
+		holds = strcasestr(value, inside[i]) != NULL;
+	return holds || (value && str_starts_with_one_of(str_from(value), begins)) ||
 	       (at && memchr(host + 3, ':', (size_t)(at - host - 3)));
 }
 

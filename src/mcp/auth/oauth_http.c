@@ -4,6 +4,7 @@
 #include "mcp/auth/oauth_http.h"
 #include <arpa/inet.h>
 #include "lib/base/base64.h"
+#include "lib/io/address.h"
 #include "lib/io/url.h"
 
 enum { LOOPBACK_NET = 127 };
@@ -25,6 +26,7 @@ int oauth_url_parse(struct arena *arena, const char *text, struct oauth_url *ret
 				       u.usual_port ? "" : u.port),
 		.path = u.path,
 		.https = !strcmp(u.scheme, "https"),
+		.near = address_kind_of_host(str_from(host)) & (ADDRESS_LOOPBACK | ADDRESS_LINK | ADDRESS_OTHER),
 		/* Secrets are sent there without https: only hosts that cannot be another machine. */
 		.loopback = !strcmp(host, "localhost") || !strcmp(host, "[::1]") ||
 			    (inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == LOOPBACK_NET),
@@ -39,6 +41,9 @@ int oauth_url_check(const char *text, bool loopback_allowed, const char *what, s
 
 	if (oauth_url_parse(&arena, text, &url, err) < 0)
 		return err_wrap(err, "%s %.100s", what, text);
+	if (url.near && !loopback_allowed)
+		return err_set(err, ERR_DENIED, "%s %.100s: the server is elsewhere and may not lead there", what,
+			       text);
 	if (url.https || (url.loopback && loopback_allowed))
 		return 0;
 	return err_set(err, ERR_DENIED, "%s %.100s: only https is allowed for authorisation", what, text);

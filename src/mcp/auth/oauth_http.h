@@ -9,11 +9,13 @@ struct oauth_url {
 	const char *origin; /* scheme, host in lower case, and the port if it is not the scheme's own */
 	const char *path;   /* begins with '/' */
 	bool https, loopback;
+	bool near; /* this machine, its link, or nothing that is a server: by its name or number, https or not */
 };
 
 /* http and https only, without a user name or a fragment. Texts are in the arena. */
 int oauth_url_parse(struct arena *arena, const char *text, struct oauth_url *ret_url, struct err *err);
-/* https, or http on loopback if the caller allows it. what names the URL in the error: "token_endpoint". */
+/* https, or http on loopback if the caller allows it; else no host says that it is this machine or a metadata service, which a server
+ * elsewhere would reach through us. what names the URL in the error: "token_endpoint". */
 int oauth_url_check(const char *text, bool loopback_allowed, const char *what, struct err *err);
 bool oauth_same_origin(const char *a, const char *b);
 /* Whether the resource is the url or a parent of it: same origin, and a path prefix of whole components. */

@@ -373,8 +373,20 @@ void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set)
 		l->toolsets[l->toolset_count++] = b;
 		b->refs++;
 	}
-	for (i = 0; i < b->count; i++)
-		tool_set_add(set, &b->tools[i]);
+	/* Names of two servers can meet: a tool b__c of a, and c of a__b. The API takes each name once, so the first one stays. */
+	size_t before = set->count;
+	bool meets = false;
+	for (i = 0; i < before && b->count; i++) {
+		const char *one = set->tools[i]->server, *other = b->tools[0].server;
+		meets = meets || (one && !strncmp(one, other, MIN(strlen(one), strlen(other))));
+	}
+	for (i = 0; i < b->count; i++) {
+		size_t k = meets ? 0 : before;
+		while (k < before && strcmp(set->tools[k]->name, b->tools[i].name) != 0)
+			k++;
+		if (k == before)
+			tool_set_add(set, &b->tools[i]);
+	}
 }
 
 /* Selections: each kick ends with the one callback it is for, so that the callback may free the selection. */

@@ -371,28 +371,32 @@ static void decide_item(struct mcp_config *c, struct mcp_item *item, const struc
 }
 
 /* A project's server takes the place of the user's only under the very same name, as the order of scopes says, not under one that
- * merely gives its tools the same names: rules for those would hold for it. */
+ * merely gives its tools the same names: rules for those would hold for it. Rules ignore case, and a tool b__c of the server a has the
+ * name of a tool c of a__b. */
 static void decide_shadow(struct mcp_config *c, struct mcp_item *item)
 {
 	AUTO_BUF struct buf own_name = { 0 };
 	const char *reason = NULL;
 
 	mcp_name_add(&own_name, str_from(item->name), STR(""));
+	buf_addstr(&own_name, "__"); /* as before the name of a tool */
 	for (const struct mcp_item *other = c->items; other < c->items + c->count && !reason; other++) {
 		AUTO_BUF struct buf name = { 0 };
 		bool upper = other < item, same = !strcmp(item->name, other->name);
 		if (other == item || other->standing != MCP_COUNTS)
 			continue;
 		mcp_name_add(&name, str_from(other->name), STR(""));
-		bool alike = !same && str_eq(buf_str(&own_name), buf_str(&name));
-		if (alike && item->scope != other->scope &&
-		    (item->scope == MCP_SCOPE_PROJECT || other->scope == MCP_SCOPE_PROJECT))
-			upper = item->scope == MCP_SCOPE_PROJECT && other->scope != MCP_SCOPE_PLUGIN;
+		buf_addstr(&name, "__");
+		bool foreign = (item->scope == MCP_SCOPE_PROJECT) != (other->scope == MCP_SCOPE_PROJECT);
+		bool alike = !same && (foreign ? !strncasecmp(own_name.p, name.p, MIN(own_name.n, name.n))
+					       : str_eq(buf_str(&own_name), buf_str(&name)));
+		if (alike && foreign)
+			upper = item->scope == MCP_SCOPE_PROJECT;
 		if (upper && same)
 			reason = arena_printf(&c->arena, "the one of scope %s has precedence",
 					      mcp_scope_word(other->scope));
 		else if (upper && alike)
-			reason = arena_printf(&c->arena, "its tools would have the same names as those of '%s'",
+			reason = arena_printf(&c->arena, "its tools could have the same names as those of '%s'",
 					      other->name);
 		else if (upper && item->scope == MCP_SCOPE_PLUGIN &&
 			 mcp_server_same_endpoint(item->server, other->server))

@@ -420,11 +420,37 @@ TEST(of_two_names_that_give_tools_the_same_names_the_projects_never_counts)
 	put_state(&t, "top/project", "{}", "{\"my x\": {\"command\": \"b\"}}");
 
 	CHECK_CSTR(loaded(&t), "my.x project shadowed, my x user b");
-	CHECK_CSTR(why(&t, 0), "its tools would have the same names as those of 'my x'");
+	CHECK_CSTR(why(&t, 0), "its tools could have the same names as those of 'my x'");
 	put_state(&t, "top/project", "{\"my:x\": {\"command\": \"c\"}}", "{\"my x\": {\"command\": \"b\"}}");
 	CHECK_CSTR(loaded(&t), "my:x local c, my.x project shadowed, my x user shadowed");
 	put_state(&t, "top/project", "{}", "{}");
 	CHECK_CSTR(loaded(&t), "my.x project a");
+	/* Rules ignore case, and a tool b__c of the one has the name of a tool c of the other. */
+	stage_put(
+		&t.stage, "top/project/.mcp.json",
+		FILE_OF("{\"GitHub\": {\"command\": \"a\"}, \"my__y\": {\"command\": \"a\"}, \"myy\": {\"command\": \"a\"}}"));
+	put_state(&t, "top/project", "{}", "{\"github\": {\"command\": \"b\"}, \"my\": {\"command\": \"c\"}}");
+	CHECK_CSTR(loaded(&t),
+		   "GitHub project shadowed, my__y project shadowed, myy project a, github user b, my user c");
+	put_state(&t, "top/project", "{}", "{\"GITHUB\": {\"command\": \"b\"}, \"my__y__z\": {\"command\": \"c\"}}");
+	CHECK_CSTR(loaded(&t),
+		   "GitHub project shadowed, my__y project shadowed, myy project a, GITHUB user b, my__y__z user c");
+	setup_release(&t);
+}
+
+TEST(a_project_does_not_take_names_of_a_plugins_tools)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *value;
+	struct setup t;
+	setup_init(&t);
+	stage_put(&t.stage, "top/project/.mcp.json", FILE_OF("{\"plugin_p_s\": {\"command\": \"a\"}}"));
+	CHECK_INT(json_parse(&reader, "{\"command\":\"b\"}", 15, &value, NULL), 0);
+	const struct mcp_entry plugin = { .name = STR("plugin:p:s"), .value = value, .scope = MCP_SCOPE_PLUGIN };
+	t.spec.plugins = &plugin;
+	t.spec.plugin_count = 1;
+
+	CHECK_CSTR(loaded(&t), "plugin_p_s project shadowed, plugin:p:s plugin b");
 	setup_release(&t);
 }
 
@@ -572,6 +598,7 @@ int test_config(void)
 		T(an_answer_decides_a_server_that_was_pending_and_what_is_below_it), T(policies_hold_for_every_scope),
 		T(a_plugin_server_that_is_there_already_does_not_count),
 		T(of_two_names_that_give_tools_the_same_names_the_projects_never_counts),
+		T(a_project_does_not_take_names_of_a_plugins_tools),
 		T(of_a_name_that_stands_twice_in_a_file_the_last_one_counts),
 		T(only_the_headers_helper_of_an_untrusted_project_is_not_believed),
 		T(servers_from_elsewhere_are_admitted_by_the_same_policies),

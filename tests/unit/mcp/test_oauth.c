@@ -129,7 +129,12 @@ TEST(only_https_and_this_machine_are_gone_to)
 		{ "http://127.0.0.1.evil/t", true, false },   { "ftp://localhost/t", true, false },
 		{ "javascript:alert(1)", true, false },       { "https://user@x.example/t", false, false },
 		{ "https://x.example/t#part", false, false }, { "//x.example/t", false, false },
-		{ "http://0.0.0.0/t", true, false },
+		{ "http://0.0.0.0/t", true, false },          { "https://127.0.0.1:8/t", true, true },
+		{ "https://127.0.0.1:8/t", false, false },    { "https://localhost/t", false, false },
+		{ "https://x.localhost./t", false, false },   { "https://[::ffff:127.0.0.1]/t", false, false },
+		{ "https://127.1/t", false, false },          { "https://2130706433/t", false, false },
+		{ "https://0.0.0.0/t", false, false },        { "https://169.254.169.254/t", false, false },
+		{ "https://[fe80::1]/t", false, false },      { "https://192.168.1.1/t", false, true },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(table); i++)

@@ -191,7 +191,13 @@ TEST(names_of_secrets_are_known_by_their_parts)
 					      "SLACK_WEBHOOK_URL",
 					      "SENTRY_DSN",
 					      "STRIPE_SK",
-					      "GOOGLE_APPLICATION_CREDENTIALS" };
+					      "GOOGLE_APPLICATION_CREDENTIALS",
+					      "ENCRYPTION_KEYS",
+					      "SITE_COOKIES",
+					      "LDAP_BIND_PW",
+					      "PASSPHRASE2",
+					      "API_KEY_1",
+					      "KEY2" };
 	static const struct {
 		const char *value;
 		bool is_secret;
@@ -201,6 +207,16 @@ TEST(names_of_secrets_are_known_by_their_parts)
 		       { "https://host/a:b@c", false },
 		       { "https://host?x=a:b@c", false },
 		       { "ghp_0123", true },
+		       { "hvs.0123", true },
+		       { "ya29.0123", true },
+		       { "pypi-0123", true },
+		       { "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=0123==", true },
+		       { "Server=db;User Id=me;Password=pw;", true },
+		       { "Endpoint=sb://x/;SharedAccessKey=0123", true },
+		       { "https://x.blob.example/c?sv=1&sig=0123", true },
+		       { "https://hooks.slack.com/services/T0/B0/0123", true },
+		       { "the password is asked for", false },
+		       { "signal=9", false },
 		       { "-----BEGIN PRIVATE KEY-----", true },
 		       { "/usr/bin", false },
 		       { "", false } };
@@ -213,6 +229,9 @@ TEST(names_of_secrets_are_known_by_their_parts)
 					    "KEYBOARD",
 					    "MAX_OUTPUT_TOKENS",
 					    "GIT_AUTHOR_NAME",
+					    "MONKEYS",
+					    "UTF8",
+					    "X_2",
 					    "DB_URL",
 					    "",
 					    "_" };
