@@ -314,7 +314,10 @@ void page_draw(struct tui *t, struct buf *out)
 		rows_add_input(t, p->writing ? &p->message : &p->filter, p->writing ? STR("message: ") : STR("/"), 1,
 			       &at, &column);
 		row = &t->rows[t->row_count - 1];
-		if (cells_width(buf_str(&row->text)) + 15 < t->region.columns)
+		if (t->note.n) {
+			styled_add(row, LOOK_PLAIN, STR("   "));
+			styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note));
+		} else if (cells_width(buf_str(&row->text)) + 15 < t->region.columns)
 			styled_add(row, LOOK_DIM,
 				   p->writing ? STR("   enter sends . esc back") : STR("   enter takes . esc leaves"));
 	} else if (t->note.n) {
@@ -335,7 +338,7 @@ void page_draw(struct tui *t, struct buf *out)
 }
 
 /* The next row that has the text, downwards or upwards */
-static void find_next(struct page *p, bool up)
+static void find_next(struct tui *t, struct page *p, bool up)
 {
 	struct str s = buf_str(&p->text.text);
 
@@ -348,6 +351,7 @@ static void find_next(struct page *p, bool up)
 			return;
 		}
 	}
+	tui_note(t, "no row has this");
 }
 
 void page_choose(struct tui *t, size_t item)
@@ -382,7 +386,7 @@ static void line_key(struct tui *t, struct page *p, const struct key *key, struc
 	} else {
 		p->filtering = false;
 		if (p->kind == PAGE_TEXT && p->filter.text.n)
-			find_next(p, false);
+			find_next(t, p, false);
 	}
 	if (!p->writing && line->text.n != before)
 		p->selected = 0;
@@ -430,7 +434,7 @@ static void open_editor(struct tui *t, struct page *p)
 static bool text_letter(struct tui *t, struct page *p, char letter)
 {
 	if ((letter == 'n' || letter == 'N') && p->filter.text.n) {
-		find_next(p, letter == 'N');
+		find_next(t, p, letter == 'N');
 	} else if (letter == 'y') {
 		tui_copy(t, buf_str(&p->text.text), "the text");
 	} else if (letter == 'v') {
