@@ -459,6 +459,47 @@ def what_the_session_has_is_shown(lab):
     assert not prompts(lab), prompts(lab)
 
 
+def settings_are_changed_in_a_list_and_hold_at_once(lab):
+    os.makedirs(os.path.join(lab.work, ".claude"))
+    with open(os.path.join(lab.work, ".claude", "settings.local.json"), "w") as f:
+        json.dump({"cadre": {"wrap": "terminal"}}, f)
+    with view(lab, "--trust-project", size=(110, 40)) as s:
+        run(s, "/config")
+        s.until("Settings . 16 of 16")
+        s.until("models use extended thinking")
+        s.press("ascii", "enter")
+        s.until(lambda rows: "false (now)" in "\n".join(rows))
+        s.press("up", "up", "enter")  # the first of true, false, not set
+        s.until(lambda rows: any(r.startswith("> cadre.ascii") and "true" in r for r in rows))  # the same list, in ASCII
+        s.press("C-u", "wrap", "enter")
+        s.until("word")
+        s.press("word", "enter")
+        s.until("another file decides: /config cadre.wrap")
+        s.press("editor", "enter")
+        s.until("normal (now)")
+        s.press("vim", "enter")
+        s.until("Settings . 16 of 16")
+        s.press("esc")
+        s.until("INSERT")
+        s.press("/config editorMode=null", "enter")
+        s.until("stored in your settings")
+        s.until("INSERT", gone=True)
+        s.press("/config", "enter")
+        s.until("Settings")
+        s.press("preferredNotif", "enter")
+        s.until("> /config preferredNotifChannel=")
+        s.press("kitty", "enter")
+        s.until("stored in your settings")
+        s.press("/config", "enter")
+        s.until("Settings")
+        s.press("all that", "enter")
+        s.until("LAYER")
+        s.until("settings.local.json:1")
+        leave(s)
+    assert json.load(open(config(lab))) == {"cadre": {"ascii": True, "wrap": "word"}, "preferredNotifChannel": "kitty"}, open(config(lab)).read()
+    assert not prompts(lab), prompts(lab)
+
+
 def what_a_command_cannot_mean_is_said_and_not_stored(lab):
     with view(lab, size=(120, 60)) as s:
         run(s, "/theme pink", 'theme: expected one of "auto", "dark"')
@@ -762,7 +803,7 @@ if __name__ == "__main__":
          hooks_read_why_a_session_starts_and_ends, a_theme_is_previewed_and_kept, a_session_is_named_copied_and_exported,
          what_was_chosen_holds_on_in_a_new_session_a_copy_and_behind_a_rewind,
          a_question_aside_is_answered_and_not_kept, what_the_session_has_is_shown,
-         what_a_command_cannot_mean_is_said_and_not_stored, a_command_that_needs_words_says_which, what_is_wrong_in_the_settings_is_said_once_before_the_first_prompt, messages_and_figures_break_between_words,
+         settings_are_changed_in_a_list_and_hold_at_once, what_a_command_cannot_mean_is_said_and_not_stored, a_command_that_needs_words_says_which, what_is_wrong_in_the_settings_is_said_once_before_the_first_prompt, messages_and_figures_break_between_words,
          a_call_with_blanks_is_one_word_and_a_tilde_is_the_home,
          a_long_cell_of_a_table_is_wrapped_below_itself, the_status_is_that_of_the_place_in_use, what_is_not_there_yet_is_said,
          directories_and_differences, a_memory_file_is_edited, the_list_of_sessions_counts_their_agents, permission_rules_are_listed_added_and_removed_where_the_user_says,

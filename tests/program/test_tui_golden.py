@@ -118,6 +118,8 @@ VIEWS = (
     ("empty conversation", (), ("C-o",), "Nothing was said"),
     ("differences", (), ("/diff", "enter"), "Changes since"),
     ("permission rules", (), ("/permissions", "enter"), "add a rule"),
+    ("settings", (), ("/config", "enter", "pgdn"), "all that is set"),
+    ("values of a setting", (), ("/config", "enter", "wrap", "enter"), "terminal"),
     ("sessions", (), ("/resume", "enter"), "Sessions"),
     ("list without a hit", (), ("/theme", "enter", "Theme", "zzz"), "nothing fits"),
     ("commands", (), ("/the",), "/theme"),
@@ -159,10 +161,10 @@ LISTS = (
     ("/usage", "of all agents"), ("/hooks", "Stop"), ("/mcp", "clerk"), ("/agents", "Plan"), ("/skills", "polish"), ("/permissions list", "allow"),
     ("/plugin", "plugin"), ("/config theme", "theme"), ("/sandbox", "enabled"), ("/statusline", "statusLine"), ("/terminal-setup", "hift"),
     ("/version", ""), ("/export out.md", ""), ("/effort low", "effort: low"), ("/todo", ""), ("/team", "team"), ("/tasks x", "arguments"), ("!echo out", "out"),
-    ("/rename A title", ""), ("/config", "settings"), ("/doctor", "version"), ("/sessions", "hello"),
+    ("/rename A title", ""), ("/doctor", "version"), ("/sessions", "hello"),
 )
 FIGURE = r"\s+[\d.]+( [kM])?%?(?=\s|$)"  # what the prompt needs differs with the machine
-PATHS = ("/status", "/permissions list", "/config", "/config theme", "/sandbox", "/doctor", "/export out.md", "/sessions")
+PATHS = ("/status", "/permissions list", "/config theme", "/sandbox", "/doctor", "/export out.md", "/sessions")
 KEPT, UPDATE = pathlib.Path(__file__).with_name("tui_screens.txt"), os.environ.get("CADRE_UPDATE")
 
 

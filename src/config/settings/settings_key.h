@@ -38,6 +38,7 @@ enum setting_flags {
 	SETTING_OURS = 1 << 6,             /* cadre only: other programs do not read it */
 	SETTING_NOT_PROJECT = 1 << 7,      /* has no effect from the project and local layers */
 	SETTING_NO_EFFECT = 1 << 10,       /* known from other programs, not used here */
+	SETTING_STORABLE = 1 << 11,        /* a session may store it for the user: it gives no agent more power */
 	/* An untrusted file (settings_is_own()) has no effect, unless the key has one of these flags: */
 	SETTING_ANYONE = 1 << 8, /* from every file: it can only narrow, or protects nothing */
 	/* Applies if it narrows the value of the trusted files: true, a smaller number (where 0 is the default, 0 is no

@@ -414,10 +414,12 @@ struct slash {
 };
 void command_remember(struct tui *t, struct str text); /* face/view/memory.c: # */
 typedef void slash_fn(struct tui *t, const struct slash *slash, struct str rest);
+/* Stores a setting for the user: true, false and null (as if it were not set) are no texts. False: it was refused, which is said */
+bool config_store(struct tui *t, const char *key, struct str value); /* face/view/config.c */
 /* face/view/permissions.c */
 void permissions_note_denied(struct tui *t, const struct cadre_event *e);
 void permissions_forget_denied(struct tui *t);
-slash_fn command_permissions, command_memory, command_observe, command_terminal_setup, command_doctor,
+slash_fn command_permissions, command_config, command_memory, command_observe, command_terminal_setup, command_doctor,
 	command_statusline;                                             /* face/view/memory.c, face/view/setup.c */
 void command_set(struct tui *t, const char *option, const char *value); /* of the session; says what it is now */
 bool command_is(const struct slash *s, struct str name);                /* its name or one of its aliases */
@@ -451,7 +453,10 @@ void show_drop_names(struct map *names);                   /* of one of these tw
 void show_age(struct buf *out, struct str iso);            /* of a time: "3 min ago" */
 void show_past(struct tui *t);                             /* of the session that was continued */
 void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out);
-bool show_store(struct tui *t, const char *source, const char *key, const char *value);
+/* `cadre WORD...` in this process, as JSON; NULL: it failed, which is said */
+struct cadre_report;
+const struct json *show_command(struct tui *t, struct json_reader *reader, struct cadre_report **ret,
+				const char *const *words, int count);
 
 /* face/view/past.c: transcripts. */
 

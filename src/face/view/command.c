@@ -291,13 +291,13 @@ void command_set(struct tui *t, const char *option, const char *value)
 
 static void choose_style(struct tui *t, const char *value)
 {
-	if (show_store(t, "localSettings", "outputStyle", value))
+	if (config_store(t, "outputStyle", str_from(value)))
 		tui_note(t, "this output style holds from the next request on");
 }
 
 static void choose_theme(struct tui *t, const char *value)
 {
-	if (show_store(t, "userSettings", "theme", value))
+	if (config_store(t, "theme", str_from(value)))
 		tui_note(t, "the theme is kept in your settings");
 }
 
@@ -398,20 +398,6 @@ static void run_add_dir(struct tui *t, const struct slash *slash, struct str res
 	AUTO_FREE char *wish = path_typed(rest), *real = realpath(wish, NULL);
 
 	command_set(t, "add-dir", real ? real : wish);
-}
-
-/* KEY=VALUE is stored where it can be; KEY alone is explained */
-static void run_config(struct tui *t, const struct slash *slash, struct str rest)
-{
-	struct str value = rest, key = str_cut(&value, '=');
-
-	if (!value.p) {
-		job_cadre(t, rest.n ? slash->words : "config", rest, NULL);
-		return;
-	}
-	AUTO_FREE char *name = xstrndup(key.p, key.n), *text = xstrndup(value.p, value.n);
-	if (show_store(t, str_is(key, "outputStyle") ? "localSettings" : "userSettings", name, text))
-		tui_note(t, "stored in your settings");
 }
 
 static void run_shown(struct tui *t, const struct slash *slash, struct str rest)
@@ -556,7 +542,8 @@ const struct slash slash_table[] = {
 	{ "btw", "", "QUESTION", "a question aside: answered without tools, and not kept", run_btw, NULL },
 	{ "clear", "new\0reset\0", "[title]", "start a new session", run_clear, NULL },
 	{ "compact", "", "[instructions]", "replace the conversation by a summary of it", run_prompt, NULL },
-	{ "config", "settings\0", "[key[=value]]", "settings with their sources", run_config, "config explain" },
+	{ "config", "settings\0", "[key[=value]]", "settings: a list to change them, or one with its sources",
+	  command_config, "config explain" },
 	{ "context", "", "", "how full the model's window is, by kind", run_shown, NULL },
 	{ "copy", "", "[n]", "the last answer, or the n-th last, into the clipboard", run_copy, NULL },
 	{ "debug", "", "[subjects]", "a log of this session from now on; subjects as of --debug", command_observe,

@@ -376,21 +376,6 @@ void show_read_skills(struct tui *t)
 	}
 }
 
-/* Stores a setting of the user; false: it was refused, which is said. */
-bool show_store(struct tui *t, const char *source, const char *key, const char *value)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_BUF struct buf request = { 0 };
-	struct json_out w = json_out(&request);
-
-	json_putf(&w, "{subtype:'update_settings', source:'%s', settings:{", source);
-	json_kcstr(&w, key, value);
-	json_putf(&w, "}}");
-	bool stored = show_request(t, &reader, request.p) != NULL;
-	tui_read_settings(t);
-	return stored;
-}
-
 /* Sets files back to before a message, or says what that would do. out: NULL: into the conversation */
 void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out)
 {
@@ -429,9 +414,8 @@ void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out)
 		feed_styled(t, &s);
 }
 
-/* `cadre WORD...` in this process, as JSON; NULL: it failed, which is said */
-static const struct json *show_command(struct tui *t, struct json_reader *reader, struct cadre_report **ret,
-				       const char *const *words, int count)
+const struct json *show_command(struct tui *t, struct json_reader *reader, struct cadre_report **ret,
+				const char *const *words, int count)
 {
 	const struct json *root = NULL;
 	char why[240] = "";

@@ -148,8 +148,15 @@ static int config_keys(struct cadre_call *call)
 		setting_expected(&expected, key);
 		buf_addf(&meaning, "%s%s", inert ? "no effect: " : "", key->summary);
 		json_putf(&w, "{key:'%s', expected:'%s', default:%s", key->path, expected.p, key->fallback);
-		json_putf(&w, "effect:!!%d, managedOnly:!!%d, untrusted:'%s', summary:'%s'}", !inert,
+		json_putf(&w, "effect:!!%d, managedOnly:!!%d, untrusted:'%s', summary:'%s'", !inert,
 			  (key->flags & SETTING_MANAGED) != 0, untrusted, key->summary);
+		json_putf(&w, "atStart:!!%d, storable:!!%d, choices:[", (key->flags & SETTING_AT_START) != 0,
+			  (key->flags & SETTING_STORABLE) != 0);
+		for (size_t k = 0; key->choices && key->choices[k]; k++)
+			json_put_cstr(&w, key->choices[k]);
+		for (int on = 1; key->type == SETTING_BOOL && on >= 0; on--)
+			json_put_bool(&w, on);
+		json_putf(&w, "]}");
 		report_row(call->report, inert ? CADRE_NOTE : CADRE_PLAIN, key->path,
 			   key->fallback ? key->fallback : "", meaning.p, NULL);
 	}

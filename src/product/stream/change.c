@@ -118,46 +118,39 @@ int wire_apply_settings(struct wire_request *r, struct err *err)
 	return session_apply_settings(r->wire->session, settings, err);
 }
 
-/* Settings that a client may store in a file: strings only. */
-static const struct {
-	const char *source, *key;
-	enum setting_sources needs;
-} storable[] = {
-	{ "localSettings", "outputStyle", SETTINGS_LOCAL },
-	{ "userSettings", "editorMode", SETTINGS_USER },
-	{ "userSettings", "effortLevel", SETTINGS_USER },
-	{ "userSettings", "theme", SETTINGS_USER },
-};
-
+/* A setting that a client may store, by its path: an output style in the local file, all others in the user's. null: the member is
+ * removed */
 static int store_setting(const struct wire_request *r, struct json_member m, struct err *err)
 {
-	const struct json *source = json_get(r->body, "source");
-	struct str key = json_str(m.key, r->arena);
+	struct str key = json_str(m.key, r->arena), rest = key, names[2];
+	struct str raw = json_is(m.value, JSON_NULL) ? (struct str){ 0 } : json_raw(m.value);
+	struct str value = json_is(m.value, JSON_STRING) ? json_str(m.value, r->arena) : raw;
 	const struct settings_spec *spec = settings_source(r->wire->session->tree.policy->settings);
+	const struct setting_key *setting = setting_find(key);
+	bool style = str_is(key, "outputStyle");
 	AUTO_BUF struct buf expected = { 0 };
-	size_t i = 0;
+	size_t count = 0;
 
-	while (i < COUNT_OF(storable) && !(json_str_is(source, storable[i].source) && str_is(key, storable[i].key)))
-		i++;
-	if (i == COUNT_OF(storable) || !json_is(m.value, JSON_STRING))
+	if (!setting || !(setting->flags & SETTING_STORABLE) ||
+	    !json_str_is(json_get(r->body, "source"), style ? "localSettings" : "userSettings"))
 		return err_set(err, ERR_USAGE, "'" STR_FMT "' cannot be stored by a session: edit settings.json",
 			       STR_ARG(key));
-	const struct setting_key *setting = setting_find(key);
-	struct str value = json_str(m.value, r->arena);
-	if (setting_misfit(setting, m.value, NULL)) {
+	if (raw.p && setting_misfit(setting, m.value, NULL)) {
 		setting_expected(&expected, setting);
 		return err_set(err, ERR_USAGE, STR_FMT ": expected %s, not '" STR_FMT "'", STR_ARG(key), expected.p,
 			       STR_ARG(value));
 	}
-	if (str_is(key, "outputStyle") && !session_has_style(r->wire->session, value))
+	if (style && raw.p && !session_has_style(r->wire->session, value))
 		return err_set(err, ERR_NOT_FOUND, "no such output style: '" STR_FMT "'", STR_ARG(value));
-	if (spec->bare || !(spec->sources & storable[i].needs))
+	if (spec->bare || !(spec->sources & (unsigned)(style ? SETTINGS_LOCAL : SETTINGS_USER)))
 		return err_set(err, ERR_DENIED, "the session does not read this file");
-	const char *file = storable[i].needs == SETTINGS_USER ? path_join(r->arena, spec->config_dir, "settings.json")
-							      : settings_local_path(r->arena, spec);
+	const char *file =
+		style ? settings_local_path(r->arena, spec) : path_join(r->arena, spec->config_dir, "settings.json");
+	while (rest.p && count < COUNT_OF(names))
+		names[count++] = str_cut(&rest, '.');
 	return session_store_setting(
 		r->wire->session,
-		&(struct settings_change){ .path = file, .names = &key, .count = 1, .value = json_raw(m.value) }, err);
+		&(struct settings_change){ .path = file, .names = names, .count = count, .value = raw }, err);
 }
 
 /* What the files say now holds at once. */
