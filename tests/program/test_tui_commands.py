@@ -283,6 +283,13 @@ def the_model_and_other_choices_come_from_lists(lab):
         assert not any("(now)" in r for r in s.rows()), s.rows()
         s.press("esc")
         run(s, "/mode nonsense", "unknown permission mode 'nonsense': expected default,")
+        run(s, "/mode")
+        s.until("acceptEdits: edits in the working directories")
+        s.press("esc")
+        run(s, "/model our-own-9", "Nothing is known about our-own-9 at http://127.0.0.1")  # a gateway may have it
+        run(s, "/model claude-haiku-5-5", "model: claude-haiku-5-5")
+        assert sum("Nothing is known" in r for r in s.all()) == 1, s.all()
+        said(s, "hello again")
         leave(s)
     assert "haiku" in lab.models[0].bodies()[-1]["model"], lab.models[0].bodies()[-1]["model"]
 

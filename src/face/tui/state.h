@@ -443,7 +443,8 @@ void show_usage(struct tui *t);
 void show_status(struct tui *t);
 void show_servers(struct tui *t);
 void show_hooks(struct tui *t);
-void show_models(struct tui *t, const char *option); /* see page.option */
+void show_models(struct tui *t, const char *option);      /* see page.option */
+void show_unknown_model(struct tui *t, const char *name); /* says so if nothing is known about it */
 void show_styles(struct tui *t, page_choose_fn *choose);
 page_preview_fn show_theme;                                /* what it looks like */
 bool show_sessions(struct tui *t, page_choose_fn *choose); /* false: there is none; what is chosen: ID PATH */

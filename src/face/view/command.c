@@ -286,6 +286,8 @@ void command_set(struct tui *t, const char *option, const char *value)
 	}
 	buf_addf(&b, "%s: %s\n", option, value ? value : "none");
 	feed_foreign(t, LOOK_DIM, buf_str(&b));
+	if (value && !strcmp(option, "model"))
+		show_unknown_model(t, value);
 	status_refresh(t);
 }
 
@@ -314,7 +316,7 @@ static struct str choice_now(struct tui *t, const char *name, struct arena *a)
 	return arena_str(a, json_str(json_get(show_applied(t, &reader), "effort"), a));
 }
 
-/* One of a few words: given, or from a list. words: those, with blanks between */
+/* One of a few words: given, or from a list. words: those, each perhaps with what it means behind a colon */
 static void run_choice(struct tui *t, const struct slash *slash, struct str rest)
 {
 	static const struct {
@@ -345,8 +347,8 @@ static void run_choice(struct tui *t, const struct slash *slash, struct str rest
 		struct str now = choice_now(t, slash->name, &a);
 		p->option = kinds[k].option;
 		for (struct str words = str_from(slash->words); words.p;) {
-			struct str word = str_cut(&words, ' ');
-			page_add_choice(p, word, word, str_eq(word, now));
+			struct str text = str_cut(&words, '|'), means = text, word = str_cut(&means, ':');
+			page_add_choice(p, word, text, str_eq(word, now));
 		}
 		if (kinds[k].choose == choose_theme) {
 			p->preview = show_theme;
@@ -551,7 +553,7 @@ const struct slash slash_table[] = {
 	{ "diff", "", "", "what differs from the last commit", run_shown, NULL },
 	{ "doctor", "", "", "checks of the terminal, your keys and the installation", command_doctor, NULL },
 	{ "effort", "", "[level]", "low, medium, high, xhigh or max, from the next request on", run_choice,
-	  "low medium high xhigh max" },
+	  "low|medium|high|xhigh|max" },
 	{ "exit", "quit\0", "", "leave (also Ctrl-D)", run_exit, NULL },
 	{ "export", "", "[file]", "the conversation as Markdown into a file", run_export, NULL },
 	{ "fallback", "", "[models|none]", "models that answer when yours cannot: a list with commas", run_fallback,
@@ -568,7 +570,9 @@ const struct slash slash_table[] = {
 	{ "mcp", "", "[command]", "MCP servers and their state", run_shown, "mcp" },
 	{ "memory", "", "", "edit a memory file", command_memory, NULL },
 	{ "mode", "", "[name]", "permission mode: default, acceptEdits, plan ...", run_choice,
-	  "default acceptEdits plan dontAsk auto bypassPermissions" },
+	  "default: asks before edits, and before commands that do more than read|acceptEdits: edits in the working directories run|"
+	  "plan: reads only, and ends with a plan for you|dontAsk: what would be asked is refused|"
+	  "auto: a model decides what would be asked|bypassPermissions: asks only where an ask rule says so" },
 	{ "model", "", "[name]", "another model, from the next request on", run_choice, NULL },
 	{ "output-style", "", "[name]", "how the main agent talks", run_choice, NULL },
 	{ "permissions", "", "[command]", "permission rules with their files: list, add, remove, test CALL",
@@ -593,7 +597,7 @@ const struct slash slash_table[] = {
 	{ "team", "", "[command]", "teams and their members", run_cadre, "team" },
 	{ "tell", "", "AGENT TEXT", "a message to an agent or a member of a team", run_tell, NULL },
 	{ "terminal-setup", "", "", "how Shift-Enter makes a new line on this terminal", command_terminal_setup, NULL },
-	{ "theme", "", "[name]", "colours", run_choice, "auto dark light dark-daltonized light-daltonized ansi" },
+	{ "theme", "", "[name]", "colours", run_choice, "auto|dark|light|dark-daltonized|light-daltonized|ansi" },
 	{ "thinking", "", "on|off|show|hide", "whether the model thinks, and whether it is shown", run_thinking, NULL },
 	{ "todo", "", "", "the list of what is to be done: open or closed", run_todo, NULL },
 	{ "trace", "", "[file]", "a timeline of this session from now on, for ui.perfetto.dev", command_observe, NULL },

@@ -429,6 +429,27 @@ const struct json *show_command(struct tui *t, struct json_reader *reader, struc
 	return json_parse(reader, json, n, &root, NULL) == 0 ? root : NULL;
 }
 
+/* A gateway may have it: the name is taken. */
+void show_unknown_model(struct tui *t, const char *name)
+{
+	const char *const words[] = { "models", "show", name };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf b = { 0 };
+	struct cadre_report *report = NULL;
+	const struct json *model = show_command(t, &reader, &report, words, COUNT_OF(words));
+	int64_t window = 0;
+
+	if (json_str_is(json_get(model, "windowSource"), "assumed") && json_i64(json_get(model, "context"), &window)) {
+		buf_addf(&b, "Nothing is known about %s at %s: a window of ", name,
+			 json_cstr(json_get(model, "address"), &a));
+		buf_addcount(&b, window);
+		buf_addf(&b, " tokens is assumed. `cadre models test %s` asks the server.", name);
+		feed_words(t, LOOK_YELLOW, buf_str(&b));
+	}
+	cadre_report_free(report);
+}
+
 /* Address and credential as `cadre models show` finds them for the session's model */
 void show_status(struct tui *t)
 {
