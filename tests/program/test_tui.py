@@ -514,6 +514,27 @@ def a_slash_opens_commands_and_an_at_sign_files(lab):
     assert "see @sources/parse.c" in str(lab.models[0].bodies()[0]["messages"][-1])
 
 
+def a_long_output_of_the_shell_has_its_ends_and_costs_no_more_than_that_of_the_tool(lab):
+    model = lab.model(SCENARIO, log=True)
+    with screen(lab) as s:
+        ready(s)
+        s.press("!seq 300000", "enter")
+        s.until("299999")
+        rows = [r for r in s.all() if r.isdigit() or "more" in r]
+        assert rows == [str(i) for i in range(1, 101)] + ["… 299600 lines more"] + [str(i) for i in range(299701, 300001)], rows
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        ready(s)
+        s.press("!echo a; echo last one; sleep 99", "enter")
+        s.until(lambda rows: any("ctrl+c ends it . echo a;" in r and r.endswith(" . last one") for r in rows))
+        s.press("C-c")
+        s.until("ended by a signal")
+        leave(s)
+    brought = [b["text"] for b in model.bodies()[-1]["messages"][-1]["content"] if "bash-stdout" in b.get("text", "")]
+    assert len(brought) == 1 and len(brought[0]) < 30200 and " bytes left out ...\n" in brought[0], brought[0][:300]
+    assert "<bash-stdout>1\n2\n" in brought[0] and "\n300000\n</bash-stdout>" in brought[0], brought[0][-300:]
+
+
 def a_shell_command_is_run_and_joins_the_next_prompt(lab):
     with screen(lab) as s:
         ready(s)
@@ -1189,6 +1210,7 @@ if __name__ == "__main__":
          a_no_with_words_reaches_the_model, yes_needs_the_whole_command_on_the_screen, an_edit_shows_its_diff,
          agents_are_rows_and_their_ends_are_lines, unknown_commands_are_not_sent_and_exit_leaves,
          a_slash_opens_commands_and_an_at_sign_files, a_shell_command_is_run_and_joins_the_next_prompt,
+         a_long_output_of_the_shell_has_its_ends_and_costs_no_more_than_that_of_the_tool,
          finished_lines_are_written_once_and_what_was_there_stays, the_resize_of_tmux_keeps_every_line_once,
          without_colours_there_are_none, the_terminal_is_given_back, a_hangup_leaves_a_session_that_can_be_resumed,
          small_windows_work, the_status_line_is_what_the_users_command_says, below_the_status_line_of_a_command_the_modes_are_seen, the_status_line_is_told_the_agent_the_effort_and_the_worktree,

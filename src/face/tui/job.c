@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * job.c - programs that the user runs from the prompt: `!COMMAND`, the subcommands of cadre behind /NAME, an editor. Output is read
- * as it comes, at most so much of it is kept, and shown when the program has ended. */
+ * as it comes, at most so much of it is kept, and shown when the program has ended: of a long one the first and the last lines. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,18 @@
 #include "face/tui/state.h"
 #include "lib/base/utf8.h"
 
-enum { KEPT_BYTES = 1 << 20, SHOWN_LINES = 400, EDITOR_END_MS = 1000, LONG_MS = 1000 };
+enum {
+	KEPT_BYTES = 1 << 20,
+	GAP_BYTES = 1 << 16, /* so much goes at once */
+	FIRST_LINES = 100,
+	LAST_LINES = 300,
+	JOINED_FIRST_BYTES =
+		10000, /* of an output that a prompt brings along: as much as the shell tool gives the model */
+	JOINED_LAST_BYTES = 20000,
+	LINE_BYTES = 200,
+	EDITOR_END_MS = 1000,
+	LONG_MS = 1000
+};
 
 extern char **environ;
 
@@ -39,6 +50,25 @@ int program_wait(struct program *p, bool kills)
 	return status;
 }
 
+/* The middle goes, in whole lines where there are any. */
+static void drop_middle(struct program *p)
+{
+	struct buf *b = &p->output;
+
+	if (!p->gap) {
+		const char *end = memrchr(b->p, '\n', p->limit / 4);
+		p->gap = end ? (size_t)(end - b->p) + 1 : p->limit / 4;
+	}
+	size_t from = p->gap, to = from + b->n - p->limit;
+	const char *end = memchr(b->p + to, '\n', MIN(b->n - to, (size_t)GAP_BYTES));
+	to = end ? (size_t)(end - b->p) + 1 : to;
+	for (size_t i = from; i < to; i++)
+		p->lost_lines += b->p[i] == '\n';
+	p->lost_bytes += to - from;
+	memmove(b->p + from, b->p + to, b->n - to);
+	b->n -= to - from;
+}
+
 static void on_output(struct cadre *c, int fd, void *data)
 {
 	struct program *p = data;
@@ -51,9 +81,9 @@ static void on_output(struct cadre *c, int fd, void *data)
 		p->ended(p, program_wait(p, false));
 		return;
 	}
-	size_t fits = MIN((size_t)n, p->limit - MIN(p->limit, p->output.n));
-	buf_add(&p->output, bytes, fits);
-	p->cut = p->cut || fits < (size_t)n;
+	buf_add(&p->output, bytes, p->keeps_end ? (size_t)n : MIN((size_t)n, p->limit - MIN(p->limit, p->output.n)));
+	if (p->output.n > p->limit + GAP_BYTES)
+		drop_middle(p);
 }
 
 static int spawn(pid_t *ret_pid, const char *const *argv, const posix_spawn_file_actions_t *files, short flags)
@@ -180,12 +210,53 @@ static void say_output(struct tui *t, struct str output, bool shell)
 	feed_foreign(t, LOOK_PLAIN, buf_str(&lines));
 }
 
+/* The first and the last lines, and how many are between them */
+static void say_ends(struct tui *t, const struct program *p, bool shell)
+{
+	struct str all = buf_str(&p->output);
+	size_t first = 0, last = all.n, more = p->lost_lines, end = p->lost_bytes ? p->gap : all.n;
+
+	for (size_t lines = 0; first < end && lines < FIRST_LINES; lines++) {
+		const char *at = memchr(all.p + first, '\n', end - first);
+		first = at ? (size_t)(at - all.p) + 1 : end;
+	}
+	end = p->lost_bytes ? p->gap : first;
+	for (size_t lines = 0; last > end && lines < LAST_LINES; lines++) {
+		const char *at = last > end + 1 ? memrchr(all.p + end, '\n', last - end - 1) : NULL;
+		last = at ? (size_t)(at - all.p) + 1 : end;
+	}
+	say_output(t, (struct str){ all.p, first }, shell);
+	for (size_t i = first; i < last; i++)
+		more += all.p[i] == '\n';
+	if (first < last || p->lost_bytes) {
+		AUTO_BUF struct buf b = { 0 };
+		buf_addf(&b, "%s %zu lines more", tui_mark(t, MARK_MORE), more);
+		feed_say(t, LOOK_DIM, buf_str(&b));
+	}
+	say_output(t, str_tail(all, last), shell);
+}
+
+/* What the next prompt brings along */
+static void join_output(struct tui *t, const struct job *j)
+{
+	const struct program *p = &j->program;
+	struct str all = buf_str(&p->output);
+	bool whole = all.n <= JOINED_FIRST_BYTES + JOINED_LAST_BYTES;
+
+	buf_addf(&t->joined, "<bash-input>%s</bash-input>\n<bash-stdout>", j->title);
+	buf_add(&t->joined, all.p, whole ? all.n : JOINED_FIRST_BYTES);
+	if (!whole) {
+		buf_addf(&t->joined, "\n... %zu bytes left out ...\n",
+			 all.n + p->lost_bytes - JOINED_FIRST_BYTES - JOINED_LAST_BYTES);
+		buf_append(&t->joined, str_tail(all, all.n - JOINED_LAST_BYTES));
+	}
+	buf_addstr(&t->joined, "</bash-stdout>\n");
+}
+
 static void job_end(struct program *p, int status)
 {
 	struct job *j = CONTAINER_OF(p, struct job, program);
 	struct tui *t = p->tui;
-	struct str shown = buf_str(&p->output);
-	size_t lines = 0, at = 0;
 
 	if (j->done) {
 		AUTO_BUF struct buf output = p->output;
@@ -196,15 +267,7 @@ static void job_end(struct program *p, int status)
 		tui_changed(t);
 		return;
 	}
-	while (at < shown.n && lines < SHOWN_LINES) {
-		const char *end = memchr(shown.p + at, '\n', shown.n - at);
-		at = end ? (size_t)(end - shown.p) + 1 : shown.n;
-		lines++;
-	}
-	say_output(t, (struct str){ shown.p, at }, j->shell);
-	if (at < shown.n || p->cut)
-		feed_say(t, LOOK_DIM,
-			 t->ascii ? STR("... more output is not shown") : STR("… more output is not shown"));
+	say_ends(t, p, j->shell);
 	if (j->shell && WIFEXITED(status) && WEXITSTATUS(status)) {
 		AUTO_BUF struct buf b = { 0 };
 		buf_addf(&b, "exit code %d", WEXITSTATUS(status));
@@ -212,11 +275,8 @@ static void job_end(struct program *p, int status)
 	} else if (WIFSIGNALED(status)) {
 		feed_say(t, LOOK_RED, STR("ended by a signal"));
 	}
-	if (j->joins) {
-		buf_addf(&t->joined, "<bash-input>%s</bash-input>\n<bash-stdout>", j->title);
-		buf_add(&t->joined, shown.p, shown.n);
-		buf_addstr(&t->joined, "</bash-stdout>\n");
-	}
+	if (j->joins)
+		join_output(t, j);
 	job_free(t);
 	tui_changed(t);
 }
@@ -233,6 +293,7 @@ static void job_start(struct tui *t, const char *title, const char *const *argv,
 	t->job->started_ms = tui_now_ms();
 	t->job->program.tui = t;
 	t->job->program.ended = job_end;
+	t->job->program.keeps_end = !how.done;
 	if (!how.program.limit)
 		t->job->program.limit = KEPT_BYTES;
 	int error = program_start(&t->job->program, argv, in, false);
@@ -321,10 +382,15 @@ void job_add_activity(struct tui *t)
 	buf_addspan(&b, ms);
 	styled_addf(row, LOOK_CYAN, "%s ", tui_mark(t, MARK_RUNS));
 	styled_addf(row, LOOK_DIM, "%s . ctrl+c ends it", b.p);
-	if (t->job->shell) {
-		styled_add(row, LOOK_DIM, STR(" . "));
-		styled_add_foreign(row, LOOK_PLAIN, str_from(t->job->title));
-	}
+	if (!t->job->shell)
+		return;
+	styled_add(row, LOOK_DIM, STR(" . "));
+	styled_add_foreign(row, LOOK_PLAIN, str_from(t->job->title));
+	struct str rest = str_trim(buf_str(&t->job->program.output));
+	const char *last = memrchr(rest.p, '\n', rest.n);
+	rest = feed_output_line(last ? str_tail(rest, (size_t)(last + 1 - rest.p)) : rest);
+	styled_add(row, LOOK_DIM, rest.n ? STR(" . ") : STR(""));
+	styled_add_foreign(row, LOOK_DIM, utf8_cut(rest, LINE_BYTES));
 }
 
 void job_cancel(struct tui *t)

@@ -503,8 +503,9 @@ struct program {
 	pid_t pid; /* also its group */
 	int fd;
 	struct buf output;
-	size_t limit; /* bytes that are kept */
-	bool cut;
+	size_t limit;                                 /* bytes that are kept: the first ones */
+	bool keeps_end;                               /* some of the first ones, and the last ones */
+	size_t gap, lost_lines, lost_bytes;           /* gap: where in the output those are missing */
 	void (*ended)(struct program *p, int status); /* status as of waitpid */
 };
 /* With tui, limit and ended set. in: its standard input; -1: /dev/null. aside: its errors are dropped, and nothing stays open for it;
