@@ -68,7 +68,9 @@ void styled_add_foreign(struct styled *s, unsigned look, struct str text); /* on
 void styled_add_foreign_lines(struct styled *s, unsigned look, struct str text);
 void styled_add_line(struct styled *s, unsigned look, struct str text); /* foreign, with its line end */
 void styled_add_code(struct styled *s, unsigned look, struct str text); /* foreign, of one line: tabs stay */
-void styled_expand_tabs(struct styled *s);                              /* for rows whose width must be known */
+/* Foreign, of one line. Its looks pass, in the nearest colours; every other sequence is made visible. */
+void styled_add_with_looks(struct styled *s, struct str line);
+void styled_expand_tabs(struct styled *s); /* for rows whose width must be known */
 void styled_append(struct styled *s, const struct styled *other, size_t from, size_t to);
 bool styled_equal(const struct styled *a, const struct styled *b);
 /* Bytes from..to as a terminal wants them; ends with no look set. */

@@ -248,7 +248,6 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark);
 /* Appends hunks as they are in structuredPatch, at most so many rows. digits: columns for the numbers of lines */
 void diff_paint(struct tui *t, const struct json *patch, int digits, size_t most, struct styled *s, size_t *ret_added,
 		size_t *ret_removed);
-void diff_open(struct tui *t);                                 /* a view: what differs from the last commit */
 void todo_message(struct tui *t, const struct cadre_event *e); /* of the main agent */
 void todo_created(struct tui *t, struct str result);
 void todo_add_rows(struct tui *t);
@@ -390,6 +389,8 @@ bool page_has_text(struct str s, struct str part); /* case is ignored */
 /* Into the clipboard, by the terminal and by the desktop's program; says so, with `what` for the text */
 void tui_copy(struct tui *t, struct str text, const char *what);
 bool tui_clipboard(struct tui *t, struct str base64); /* OSC 52, "?": asks for it; false: the terminal has none */
+
+void changes_open(struct tui *t); /* face/view/changes.c: what differs from the last commit */
 
 /* face/view/roster.c: the view of all agents. */
 

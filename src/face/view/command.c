@@ -411,7 +411,7 @@ static void run_shown(struct tui *t, const struct slash *slash, struct str rest)
 		      { "status", show_status },   { "mcp", show_servers },
 		      { "hooks", show_hooks },     { "transcript", command_show_transcript },
 		      { "vim", input_toggle_vim }, { "keybindings", input_edit_bindings },
-		      { "diff", diff_open },       { "tasks", page_open_agents } };
+		      { "diff", changes_open },    { "tasks", page_open_agents } };
 	size_t i = 0;
 
 	while (strcmp(shown[i].name, slash->name) != 0)
