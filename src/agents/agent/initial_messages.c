@@ -129,14 +129,14 @@ int agent_record_origin(struct agent *a, struct err *err)
 
 	if (!a->from.session_id || a->from_recorded)
 		return 0;
-	a->from_recorded = true;
-	if (a->parent)
-		return recorder_fork_origin(&a->recorder, &a->from, err);
 	const char *path = a->journal ? journal_path(a->journal) : "", *slash = strrchr(path, '/');
 	buf_addf(&origin, "%.*s/%s.jsonl", slash ? (int)(slash - path) : 0, path, a->from.session_id);
-	if (a->journal && a->from.bytes && journal_begin_with(a->journal, origin.p, a->from.bytes, err) < 0)
+	if (a->parent ? recorder_fork_origin(&a->recorder, &a->from, err) < 0
+		      : a->journal && a->from.bytes && journal_begin_with(a->journal, origin.p, a->from.bytes, err) < 0)
 		return -(int)err->kind;
-	snprintf(a->recorder.last, sizeof a->recorder.last, "%s", a->from.uuid);
+	if (!a->parent)
+		snprintf(a->recorder.last, sizeof a->recorder.last, "%s", a->from.uuid);
+	a->from_recorded = true;
 	return 0;
 }
 

@@ -44,6 +44,7 @@ struct cadre_session {
 	bool preloaded;                        /* the skills of that agent */
 	bool agent_reported;                   /* the notes of its start were emitted */
 	bool name_kept;                        /* the option name is on disk */
+	bool context_lacks;                    /* a part of the context before the first prompt could not be written */
 	const char *style_name;                /* of the main agent (styles.c), whether it exists or not */
 	struct schema *schema;                 /* that its answers have to fit (answer.c); owned; NULL: none */
 	struct file_watch *files;              /* that hooks watch; NULL: none */

@@ -88,8 +88,11 @@ int session_add_prompt(struct cadre_session *s, struct err *err)
 	struct query *q = &a->query;
 	struct turn *t = &s->turn;
 
-	if (!transcript_count(&q->transcript) && agent_add_context(a, err) < 0)
-		return -(int)err->kind;
+	if (!transcript_count(&q->transcript) || s->context_lacks) {
+		s->context_lacks = agent_add_context(a, err) < 0;
+		if (s->context_lacks)
+			return -(int)err->kind;
+	}
 	if (agent_add_skills(a, err) < 0)
 		return -(int)err->kind;
 	if (t->context.n && agent_remind(a, buf_str(&t->context), err) < 0)
@@ -139,16 +142,16 @@ int session_commit(struct cadre_session *s, struct err *err)
 	int status = agent_record_origin(a, err);
 
 	if (status == 0 && a->definition && !s->agent_recorded) {
-		s->agent_recorded = true;
 		status = recorder_setting(&a->recorder, "agent-setting", "agentSetting", a->definition->name, err);
+		s->agent_recorded = status == 0;
 	}
 	if (status == 0 && s->tree.switches.coordinator && !s->mode_recorded) {
-		s->mode_recorded = true;
 		status = recorder_setting(&a->recorder, "mode", "mode", "coordinator", err);
+		s->mode_recorded = status == 0;
 	}
 	if (status == 0 && !s->name_kept && name && name[0] && a->journal) {
-		s->name_kept = true;
 		status = session_set_title(s, str_from(name), err);
+		s->name_kept = status == 0;
 	}
 	if (status == 0)
 		status = session_take_load(s, !asks, err);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include "stage.h"
 #include "defs/policy/services.h"
+#include "lib/io/file.h"
 
 struct watcher {
 	struct observer observer; /* first; the runtime frees it */
@@ -161,6 +162,80 @@ TEST(what_the_model_still_has_to_do_and_cannot_be_written_is_an_error)
 	}
 }
 
+static void open_named(struct trail *t, const char *fork_of)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	open_trail(t, "{\"agent\": \"rev\", \"agents\": {\"rev\": {\"description\": \"d\", \"prompt\": \"p\"}}}");
+	file_put(arena_printf(&a, "%s/managed/CLAUDE.md", t->stage.dir), STR("Use tabs."));
+	stage_set(&t->stage, "name", "a title");
+	if (!fork_of)
+		return;
+	struct cadre_session *origin = t->stage.session;
+	CHECK_INT(cadre_prompt(origin, fork_of, strlen(fork_of), NULL, 0), CADRE_OK);
+	cadre_run(t->stage.c);
+	CHECK_INT(cadre_fork(origin, on_event, t, &t->stage.session, NULL, 0), CADRE_OK);
+	cadre_close(origin);
+}
+
+static void read_transcript(const struct trail *t, struct buf *text)
+{
+	struct err err = { 0 };
+
+	buf_clear(text);
+	if (file_read(cadre_session_file(t->stage.session), 1 << 20, text, &err) < 0)
+		CHECK_INT(err.kind, ERR_NOT_FOUND);
+}
+
+/* The first prompt with room for so many bytes, and one more when there is room again. */
+static void prompt_twice(struct trail *t, size_t room)
+{
+	limit_files(room);
+	if (stage_prompt(&t->stage, "one") == CADRE_OK)
+		cadre_run(t->stage.c);
+	limit_files(RLIM_INFINITY);
+	buf_clear(&t->ends);
+	CHECK_INT(stage_prompt(&t->stage, "two"), CADRE_OK);
+	cadre_run(t->stage.c);
+	CHECK_CSTR(t->ends.p, "ok\n");
+}
+
+TEST(what_a_conversation_begins_with_is_written_when_the_disk_has_room_again)
+{
+	static const char *const parts[] = { "\"custom-title\"", "\"agent-setting\"", "# Environment", "Use tabs.",
+					     "\"two\"" };
+	AUTO_BUF struct buf whole = { 0 }, text = { 0 };
+	struct trail t = { 0 };
+	open_named(&t, NULL);
+	prompt_twice(&t, RLIM_INFINITY);
+	read_transcript(&t, &whole);
+	close_trail(&t);
+
+	for (const char *p = whole.p, *end; (end = strchr(p, '\n')); p = end + 1) {
+		struct trail again = { 0 };
+		open_named(&again, NULL);
+		prompt_twice(&again, (size_t)(p - whole.p));
+		read_transcript(&again, &text);
+		for (size_t k = 0; k < COUNT_OF(parts); k++)
+			if (!strstr(text.p, parts[k]))
+				fail_msg("with %zu bytes: no %s", (size_t)(p - whole.p), parts[k]);
+		close_trail(&again);
+	}
+}
+
+TEST(a_fork_has_its_history_when_the_disk_has_room_again)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct trail t = { 0 };
+	open_named(&t, "before the fork");
+
+	prompt_twice(&t, 10);
+
+	read_transcript(&t, &text);
+	CHECK(strstr(text.p, "before the fork"));
+	close_trail(&t);
+}
+
 TEST(a_preparation_runs_the_first_hooks_only)
 {
 	struct trail t = { 0 };
@@ -223,7 +298,9 @@ TEST(a_close_in_any_state_ends_the_turn_and_the_session)
 
 int test_turn(void)
 {
-	return RUN_TESTS(T(what_the_model_still_has_to_do_and_cannot_be_written_is_an_error),
+	return RUN_TESTS(T(what_a_conversation_begins_with_is_written_when_the_disk_has_room_again),
+			 T(a_fork_has_its_history_when_the_disk_has_room_again),
+			 T(what_the_model_still_has_to_do_and_cannot_be_written_is_an_error),
 			 T(a_turn_goes_through_these_states), T(a_preparation_runs_the_first_hooks_only),
 			 T(a_conversation_is_compacted), T(an_interrupt_in_any_state_ends_the_turn),
 			 T(a_close_in_any_state_ends_the_turn_and_the_session));
