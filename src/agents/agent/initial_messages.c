@@ -306,9 +306,10 @@ int agent_restore(struct agent *a, bool run, struct err *err)
 		a->tree->kit->recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
 		agent_restore_touch(a, l->files[i].path, l->files[i].summarized);
 	}
-	for (size_t i = 0; i < l->call_count && status == 0; i++)
-		status = query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
-					    l->calls[i].result, run, err);
+	for (size_t i = 0; i < l->call_count; i++) /* each needs a result in memory, even if it cannot be written */
+		if (query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,
+				       l->calls[i].result, run, err) < 0)
+			status = -(int)err->kind;
 	return status;
 }
 

@@ -55,6 +55,8 @@ static const char scenario[] =
 	"rule\n  agent main\n  prompt contains \"delegate\"\n  turn 1\n"
 	"  call Agent {\"description\": \"Back\", \"prompt\": \"Look\", \"run_in_background\": true}\n"
 	"rule\n  agent main\n  prompt contains \"task-notification\"\n  text told\n"
+	"rule\n  agent main\n  prompt contains \"look\"\n  turn 1\n  call Read {\"file_path\": \"a\"}\n"
+	"  call Read {\"file_path\": \"b\"}\n"
 	"rule\n  agent main\n  text ok\n"
 	"rule\n  latency 50\n  text seen\n";
 
@@ -236,6 +238,45 @@ TEST(a_fork_has_its_history_when_the_disk_has_room_again)
 	close_trail(&t);
 }
 
+/* The file of a session whose program ended while two calls ran. */
+static void cut_transcript(const char *path)
+{
+	AUTO_BUF struct buf text = { 0 };
+	const char *result;
+
+	CHECK_INT(file_read(path, 1 << 20, &text, NULL), 0);
+	result = strstr(text.p, "\"tool_result\"");
+	CHECK(result);
+	while (result > text.p && result[-1] != '\n')
+		result--;
+	file_put(path, (struct str){ text.p, (size_t)(result - text.p) });
+}
+
+TEST(calls_that_a_resume_cannot_close_for_want_of_room_are_closed_later)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct trail t = { 0 };
+	struct stat st;
+	open_trail(&t, NULL);
+	CHECK_INT(stage_prompt(&t.stage, "look"), CADRE_OK);
+	cadre_run(t.stage.c);
+	const char *path = arena_strdup(&a, cadre_session_file(t.stage.session));
+	stage_set(&t.stage, "resume", cadre_session_id(t.stage.session));
+	cadre_close(t.stage.session);
+	cadre_run(t.stage.c);
+	cut_transcript(path);
+	CHECK_INT(cadre_open(t.stage.c, on_event, &t, &t.stage.session, NULL, 0), CADRE_OK);
+	CHECK_INT(stat(path, &st), 0);
+
+	prompt_twice(&t, (size_t)st.st_size);
+
+	cadre_close(t.stage.session);
+	cadre_run(t.stage.c);
+	CHECK_INT(cadre_open(t.stage.c, on_event, &t, &t.stage.session, NULL, 0), CADRE_OK);
+	prompt_twice(&t, RLIM_INFINITY);
+	close_trail(&t);
+}
+
 TEST(a_preparation_runs_the_first_hooks_only)
 {
 	struct trail t = { 0 };
@@ -298,7 +339,8 @@ TEST(a_close_in_any_state_ends_the_turn_and_the_session)
 
 int test_turn(void)
 {
-	return RUN_TESTS(T(what_a_conversation_begins_with_is_written_when_the_disk_has_room_again),
+	return RUN_TESTS(T(calls_that_a_resume_cannot_close_for_want_of_room_are_closed_later),
+			 T(what_a_conversation_begins_with_is_written_when_the_disk_has_room_again),
 			 T(a_fork_has_its_history_when_the_disk_has_room_again),
 			 T(what_the_model_still_has_to_do_and_cannot_be_written_is_an_error),
 			 T(a_turn_goes_through_these_states), T(a_preparation_runs_the_first_hooks_only),
