@@ -96,6 +96,14 @@ static void list_directory(struct tool_call *call)
 	tool_call_end(call);
 }
 
+static bool mentions_have(const struct mentions *m, const char *path)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (!strcmp(m->list[i].path, path))
+			return true;
+	return false;
+}
+
 /* The name as a file or directory. A sentence may end behind the name: without such a file its punctuation is cut off. NULL: it is in
  * the list, or cannot be attached (*ret_named), or there is none. */
 static char *mention_path(const struct mentions *m, struct arena *a, struct str name, bool *ret_named, bool *ret_is_dir)
@@ -112,10 +120,7 @@ static char *mention_path(const struct mentions *m, struct arena *a, struct str 
 	}
 	*ret_named = true;
 	*ret_is_dir = S_ISDIR(st.st_mode);
-	for (size_t i = 0; i < m->count; i++)
-		if (!strcmp(m->list[i].path, path))
-			return NULL;
-	return *ret_is_dir || S_ISREG(st.st_mode) ? path : NULL;
+	return (*ret_is_dir || S_ISREG(st.st_mode)) && !mentions_have(m, path) ? path : NULL;
 }
 
 static struct mention *mention_add(struct mentions *m, const char *path)
@@ -159,7 +164,8 @@ static bool mention_agent(struct mentions *m, struct arena *a, struct str name)
 	struct agent_definition *d = agent_find_definition(agent, arena_str(a, name).p, &why);
 	if (!d)
 		return false;
-	mention_add(m, d->name)->done = true;
+	if (!mentions_have(m, d->name))
+		mention_add(m, d->name)->done = true;
 	agent_unref(d);
 	return true;
 }
@@ -182,9 +188,8 @@ static void mention_resource(struct mentions *m, struct arena *a, struct str nam
 	if (!lease || !uri.n)
 		return;
 	const char *path = arena_printf(a, STR_FMT ":" STR_FMT, STR_ARG(server), STR_ARG(uri));
-	for (size_t i = 0; i < m->count; i++)
-		if (!strcmp(m->list[i].path, path))
-			return;
+	if (mentions_have(m, path))
+		return;
 	AUTO_BUF struct buf input = { 0 };
 	json_addf(&input, "{server:'%.*s', uri:'%.*s'}", STR_ARG(server), STR_ARG(uri));
 	mention_call(mention_add(m, path), read, buf_str(&input));
