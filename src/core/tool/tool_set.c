@@ -70,9 +70,9 @@ struct deferral_policy deferral_policy_read(const char *text)
 	struct str s = str_trim(str_from(text)), automatic = STR("auto:");
 	uint64_t percent;
 
-	if (str_is_nocase(s, "true") || str_is(s, "1"))
+	if (str_is_one_of_nocase(s, "true|1|yes|on"))
 		p.when = DEFER_ALWAYS;
-	else if (str_is_nocase(s, "false") || str_is(s, "0"))
+	else if (str_is_one_of_nocase(s, "false|0|no|off"))
 		p.when = DEFER_NEVER;
 	else if (str_starts(s, automatic) && str_to_u64(str_tail(s, automatic.n), &percent) && percent <= 100)
 		p.percent = (unsigned)percent;

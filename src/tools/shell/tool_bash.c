@@ -153,13 +153,6 @@ static uint64_t env_number(const struct tool_env *env, const char *name, uint64_
 	return good && value >= 1 && value < 1e15 ? (uint64_t)value : fallback;
 }
 
-static bool env_flag(const struct tool_env *env, const char *name)
-{
-	const char *text = tool_env_get(env, name);
-
-	return text && (!strcmp(text, "1") || str_is_nocase(str_from(text), "true"));
-}
-
 static uint64_t wanted_ms(const struct tool_call *call, uint64_t fallback, uint64_t most)
 {
 	double wanted = json_double(json_get(call->input, "timeout"));
@@ -187,7 +180,7 @@ static void follow_shell(struct tool_call *call, const char *last_dir)
 {
 	struct tool_env *env = call->env;
 	bool persists = env->main_thread && env->set_cwd;
-	bool maintain = env_flag(env, "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR");
+	bool maintain = env_is_on(tool_env_get(env, "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR"));
 	const char *back = persists ? env->root : env->cwd;
 	const char *expected = persists && maintain ? back : env->cwd;
 	char real[PATH_MAX];
@@ -304,7 +297,7 @@ static void bash_start(struct tool_call *call)
 {
 	struct bash_call *b = arena_calloc(&call->arena, sizeof *b);
 	const char *command = json_cstr(json_get(call->input, "command"), &call->arena);
-	bool no_background = env_flag(call->env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
+	bool no_background = env_is_on(tool_env_get(call->env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"));
 
 	call->state = b;
 	b->call = call;

@@ -18,7 +18,8 @@ static const struct {
 	{ "auto:3", DEFER_AUTO, 3 },    { "auto:0", DEFER_AUTO, 0 },     { "auto:100", DEFER_AUTO, 100 },
 	{ "auto:101", DEFER_AUTO, 10 }, { "auto:-1", DEFER_AUTO, 10 },   { "auto:x", DEFER_AUTO, 10 },
 	{ "True", DEFER_ALWAYS, 10 },   { "1", DEFER_ALWAYS, 10 },       { "false", DEFER_NEVER, 10 },
-	{ "0", DEFER_NEVER, 10 },       { "sometimes", DEFER_AUTO, 10 },
+	{ "0", DEFER_NEVER, 10 },       { "sometimes", DEFER_AUTO, 10 }, { "on", DEFER_ALWAYS, 10 },
+	{ "No", DEFER_NEVER, 10 },      { "off", DEFER_NEVER, 10 },
 };
 
 TEST(a_policy_is_read_and_nonsense_is_the_usual_one)

@@ -459,13 +459,18 @@ TEST(output_beyond_the_length_that_the_environment_names_is_cut)
 
 TEST(where_background_is_disabled_a_timeout_stops_and_background_calls_wait)
 {
-	SHELLBOX(sb, LOOP_VIRTUAL_CLOCK);
-	sb.envp[sb.env_count++] = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1";
+	static const char *const switches[] = { "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1",
+						"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=yes" };
 
-	begin(&sb, "cat <(sleep 1000)", ",'run_in_background':true");
-	toolbox_finish(&sb.box);
+	for (size_t i = 0; i < COUNT_OF(switches); i++) {
+		SHELLBOX(sb, LOOP_VIRTUAL_CLOCK);
+		sb.envp[sb.env_count++] = switches[i];
 
-	CHECK_STR(toolbox_text(&sb.box), "Command timed out after 2m 0s");
+		begin(&sb, "cat <(sleep 1000)", ",'run_in_background':true");
+		toolbox_finish(&sb.box);
+
+		CHECK_STR(toolbox_text(&sb.box), "Command timed out after 2m 0s");
+	}
 }
 
 /* A fifo lets the command go on when the test says so. */
