@@ -124,7 +124,7 @@ static struct catalog *open_styles(const struct cadre_session *s)
 	AUTO_ARENA struct arena a = { 0 };
 	const struct services *sv = s->services;
 	struct catalog_sources sources = {
-		.cwd = sv->options.config_root ? sv->options.config_root : s->tree.main.cwd,
+		.cwd = settings_source(s->tree.policy->settings)->cwd,
 		.config_dir = sv->store.config_dir,
 		.managed_dir = s->tree.managed_dir,
 		.setting_sources = services_setting_sources(sv),
