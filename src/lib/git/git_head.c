@@ -56,7 +56,8 @@ char *git_dir(struct arena *a, const char *root)
 	AUTO_BUF struct buf text = { 0 };
 	char *dir = path_join(a, root, ".git");
 
-	if (file_read(dir, SMALL_FILE, &text, NULL) < 0 || !str_starts(buf_str(&text), STR("gitdir:")))
+	if (!file_is_regular(dir) || file_read(dir, SMALL_FILE, &text, NULL) < 0 ||
+	    !str_starts(buf_str(&text), STR("gitdir:")))
 		return dir;
 	struct str target = str_trim(str_tail(buf_str(&text), 7));
 	return path_join(a, root, arena_str(a, target).p);
