@@ -141,7 +141,7 @@ def a_model_that_takes_no_images_gets_a_line_in_their_place(lab):
                 "This model does not support vision", "The model is not a VLM (Vision Language Model). Please use text-only prompts.",
                 "messages.content.type \u53c2\u6570\u975e\u6cd5\uff0c\u53d6\u503c\u8303\u56f4 ['text']",
                 "messages.content.type is invalid, allowed values: ['text']", "This model does not support multimodal inputs.",
-                "Invalid value for content part: image_url",
+                "Invalid value for content part: image_url", "Failed to parse messages: Unsupported content part type: \"image_url\"",
                 "Failed to deserialize the JSON body into the target type: messages[0].content: invalid type: sequence, expected a string at line 5")
     for words in refusals:
         def reply(n, request):
@@ -166,6 +166,8 @@ def a_gateway_to_a_text_model_gets_a_line_in_place_of_images(lab):
                 (400, error("m1 is not a multimodal model")), (404, error("No endpoints found that support image input")), (400, error(serde)),
                 (400, error("User message image blocks are not supported for OpenAI chat conversion; use a vision-capable provider.")),
                 (400, error("Only text tool_result blocks are supported when tool_result.content is an array.")),
+                (400, error("messages[66].content: unknown variant `image`, expected one of `text`, `tool_use`, `tool_result`, `thinking`")),
+                (400, {"error": {"code": "1214", "message": "messages[4].content[0].type\u7c7b\u578b\u9519\u8bef"}}),
                 (422, {"detail": pydantic}))
     for status, body in refusals:
         def reply(n, request):

@@ -136,7 +136,9 @@ bool refused_images(int status, struct str said)
 		{ "does not support multimodal", NULL },
 		{ "image_url", "nvalid value" },
 		{ "image_url is only supported by", NULL },
-		{ "image_url", "expected `text`" }, /* DeepSeek */
+		{ "unknown variant `image", NULL },          /* DeepSeek */
+		{ "nsupported content part type", "image" }, /* llama.cpp */
+		{ "\"1214\"", "].type" },                    /* Z.ai, in Chinese */
 		{ "image_url", "not supported" },
 		{ "mage content", "not supported" },
 		{ "mage input", "not enabled" },

@@ -256,7 +256,7 @@ static bool messages_learn(struct http_call *c)
 		{ "or document inputs", NULL, NO_DOCUMENTS },
 		{ "ocument", "not support", NO_DOCUMENTS },
 		{ "PDF", "not support", NO_DOCUMENTS },
-		{ "`document`", "expected `text`", NO_DOCUMENTS },
+		{ "unknown variant `document", NULL, NO_DOCUMENTS },
 	};
 	struct str said = buf_str(&c->call->error_body), head = c->call->body.head->bytes;
 	const char *most = memmem(head.p, head.n, "\"max_tokens\":", 13);
