@@ -212,47 +212,66 @@ void body_set_origin(struct body *b, uint16_t origin, bool known_only)
 	body_rewind(b);
 }
 
-/* Writes what stands in place of an image or document: the text of one that is text, else a line. False: it is sent. */
-static bool replace_part(const struct json *part, unsigned media, struct buf *out)
+/* What stands in place of an image or document, as the content of a JSON string: the text of one that is text, else a line. Empty: it is
+ * sent. */
+static struct str text_in_place(const struct json *part, unsigned media)
 {
 	const struct json *type = json_get(part, "type"), *source = json_get(part, "source");
-	bool image = json_str_is(type, "image"), document = json_str_is(type, "document");
+	bool image = json_str_is(type, "image") && media & BODY_IMAGES;
+	bool document = json_str_is(type, "document") && media & BODY_DOCUMENTS;
 	const struct json *text = json_str_is(json_get(source, "type"), "text") ? json_get(source, "data") : NULL;
 
-	if (!(image && media & BODY_IMAGES) && !(document && media & BODY_DOCUMENTS))
+	if (document && json_is(text, JSON_STRING) && text->len)
+		return (struct str){ text->text, text->len };
+	return image      ? STR("[An image was left out: this server takes none.]")
+	       : document ? STR("[A document was left out: this model takes none.]")
+			  : STR("");
+}
+
+/* A result in which texts stand in place of such parts. If only texts are left they are one: some servers take no list. */
+static bool replace_result(const struct json *block, unsigned media, struct buf *out)
+{
+	const struct json *content = json_get(block, "content");
+	struct str all = json_raw(block), parts = json_raw(content);
+	bool replaces = false, texts = true;
+
+	for (const struct json *p = json_items(content); p; p = json_next(content, p)) {
+		bool is_replaced = text_in_place(p, media).n > 0;
+		replaces = replaces || is_replaced;
+		texts = texts && (is_replaced || json_is(json_get(p, "text"), JSON_STRING));
+	}
+	if (!replaces)
 		return false;
-	struct str said = json_is(text, JSON_STRING) && text->len ? json_raw(text)
-			  : image ? STR("\"[An image was left out: this server takes none.]\"")
-				  : STR("\"[A document was left out: this model takes none.]\"");
-	buf_addf(out, "{\"type\":\"text\",\"text\":" STR_FMT "}", STR_ARG(said));
+	buf_add(out, all.p, (size_t)(parts.p - all.p));
+	const char *before = texts ? "\"" : "[";
+	for (const struct json *p = json_items(content); p; p = json_next(content, p)) {
+		struct str raw = json_raw(p), text = text_in_place(p, media);
+		buf_addstr(out, before);
+		before = texts ? "\\n" : ",";
+		if (texts && !text.n)
+			text = (struct str){ json_get(p, "text")->text, json_get(p, "text")->len };
+		if (texts)
+			buf_append(out, text);
+		else if (text.n)
+			buf_addf(out, "{\"type\":\"text\",\"text\":\"" STR_FMT "\"}", STR_ARG(text));
+		else
+			buf_append(out, raw);
+	}
+	buf_addstr(out, texts ? "\"" : "]");
+	buf_add(out, parts.p + parts.n, (size_t)(all.p + all.n - parts.p) - parts.n);
 	return true;
 }
 
-/* A block of the user, in which a result may have such parts. False: it is sent as it is. */
+/* A block of the user. False: it is sent as it is. */
 static bool replace_block(const struct json *block, unsigned media, struct buf *out)
 {
-	const struct json *content = json_get(block, "content");
-	struct str all = json_raw(block);
-	AUTO_BUF struct buf part = { 0 };
-	const char *at = all.p;
+	struct str text = text_in_place(block, media);
 
-	if (!json_str_is(json_get(block, "type"), "tool_result"))
-		return replace_part(block, media, out);
-	if (media & BODY_RESULT_MEDIA)
-		media = BODY_IMAGES | BODY_DOCUMENTS;
-	for (const struct json *p = json_items(content); p; p = json_next(content, p)) {
-		struct str raw = json_raw(p);
-		buf_clear(&part);
-		if (!replace_part(p, media, &part))
-			continue;
-		buf_add(out, at, (size_t)(raw.p - at));
-		buf_append(out, buf_str(&part));
-		at = raw.p + raw.n;
-	}
-	if (at == all.p)
-		return false;
-	buf_add(out, at, (size_t)(all.p + all.n - at));
-	return true;
+	if (json_str_is(json_get(block, "type"), "tool_result"))
+		return replace_result(block, media & BODY_RESULT_MEDIA ? BODY_IMAGES | BODY_DOCUMENTS : media, out);
+	if (text.n)
+		buf_addf(out, "{\"type\":\"text\",\"text\":\"" STR_FMT "\"}", STR_ARG(text));
+	return text.n > 0;
 }
 
 void body_replace_media(struct body *b, unsigned media, struct arena *a)

@@ -307,7 +307,7 @@ TEST(thinking_goes_to_the_place_and_model_that_it_came_from)
 	}
 }
 
-/* i: an image of the user, r, R, d: a result with a text, with an image, with a document of text */
+/* i: an image of the user, r, R, d, o: a result with a text, with an image, with a document of text, with another block and an image */
 static void add_media(struct transcript *t, const char *kinds, unsigned packed)
 {
 #define IMAGE  "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"QUJD\"}}"
@@ -319,7 +319,8 @@ static void add_media(struct transcript *t, const char *kinds, unsigned packed)
 			: *kinds == 'd'
 				? STR(RESULT
 				      ",{\"type\":\"document\",\"source\":{\"type\":\"text\",\"data\":\"words\"}}]}")
-				: STR(RESULT "]}");
+			: *kinds == 'o' ? STR(RESULT ",{\"type\":\"tool_reference\"}," IMAGE "]}")
+					: STR(RESULT "]}");
 		if (*kinds == 't')
 			add(t, ROLE_ASSISTANT, "an answer about \"image\"");
 		else
@@ -345,6 +346,7 @@ TEST(a_line_of_text_stands_in_place_of_media_that_the_server_does_not_take)
 		{ "rtd", BODY_IMAGES, 0, 0, 0 },
 		{ "itRtd", BODY_DOCUMENTS, 2, 0, 1 },
 		{ "itRtR", BODY_RESULT_MEDIA, 1, 2, 0 },
+		{ "oto", BODY_IMAGES, 0, 2, 0 },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -365,7 +367,7 @@ TEST(a_line_of_text_stands_in_place_of_media_that_the_server_does_not_take)
 			CHECK(json_read(&reader, buf_str(&got)) != NULL);
 			CHECK_INT(count_of(&got, "QUJD"), rows[i].images);
 			CHECK_INT(count_of(&got, "[An image was left out"), rows[i].lines);
-			CHECK_INT(count_of(&got, "{\"type\":\"text\",\"text\":\"words\"}"), rows[i].texts);
+			CHECK_INT(count_of(&got, "\"content\":\"x\\nwords\""), rows[i].texts);
 			CHECK_INT(count_of(&got, MARK), 2);
 			if (!packed)
 				buf_append(&first, buf_str(&got));
