@@ -382,9 +382,14 @@ static struct str thought_piece(const struct wire_body *b, const struct translat
 	*ret_count = THOUGHT_PIECES - 2;
 	if (parts)
 		return STR("\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"");
-	if (!plain && !(b->quirks & CHAT_ECHO))
-		plain = str_is(field, "\"reasoning\"");
-	return plain ? STR("\"reasoning\":\"") : STR("\"reasoning_content\":\"");
+	static const struct str openings[] = { { "\"reasoning_content\":\"", 21 },
+					       { "\"reasoning\":\"", 13 },
+					       { "\"reasoning_text\":\"", 18 },
+					       { "\"thinking\":\"", 12 } };
+	for (size_t i = 1; i < COUNT_OF(openings) && !always; i++)
+		if (str_starts(openings[i], field))
+			return openings[i];
+	return openings[plain];
 }
 
 /* The content of every answer as a list of parts, its reasoning first. */
