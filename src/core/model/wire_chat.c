@@ -3,6 +3,7 @@
  * Responses API and Gemini (docs/internals/wires.md). */
 #include "core/model/http_endpoint.h"
 #include "core/wire/wire.h"
+#include "lib/base/base64.h"
 
 struct chat_exchange {
 	struct http_call http;
@@ -360,9 +361,12 @@ static void chat_begin(struct http_call *c)
 	x->stream.names = wire_head(c->wire->form, c->call->body.head)->names;
 	x->stream.origin = x->heeded.origin;
 	c->size = x->body.size;
-	if (c->wire == &wire_gemini)
-		c->url = arena_printf(&c->arena, "%s/models/%s:streamGenerateContent?alt=sse%s%s", c->server->base,
-				      c->name, c->server->query ? "&" : "", c->server->query ? c->server->query : "");
+	if (c->wire != &wire_gemini)
+		return;
+	AUTO_BUF struct buf name = { 0 };
+	percent_encode(&name, str_from(c->name[0] ? c->name : "-"), "@:");
+	c->url = arena_printf(&c->arena, "%s/models/%s:streamGenerateContent?alt=sse%s%s", c->server->base, name.p,
+			      c->server->query ? "&" : "", c->server->query ? c->server->query : "");
 }
 
 /* A request that was sent may wait for minutes: what was only made for sending goes, and is made again if it is needed. */
