@@ -567,6 +567,43 @@ def an_answer_with_the_status_201_is_one(lab):
     assert done.out == "fine\n", done
 
 
+def a_model_that_may_not_be_streamed_is_asked_for_whole_answers(lab):
+    """Learned from the refusal, on each wire; calls run, and usage is read, as from a stream."""
+    pathlib.Path(lab.work, "a.txt").write_text("apple\n")
+    use = {"id": "toolu_1", "name": "Read", "input": {"file_path": "a.txt"}}
+    function = {"id": "call_1", "type": "function", "function": {"name": "Read", "arguments": json.dumps(use["input"])}}
+
+    def whole(wire, n):
+        if wire == "chat":
+            message_ = {"role": "assistant", "content": None, "tool_calls": [function]} if n == 2 else {"role": "assistant", "content": "fine"}
+            answer = {"id": "chatcmpl-1", "object": "chat.completion", "model": "m1", "choices": [{"index": 0, "message": message_, "finish_reason": "stop"}],
+                      "usage": {"prompt_tokens": 7, "completion_tokens": 2}}
+        elif wire == "responses":
+            output = function_call(0, file_path="a.txt") if n == 2 else message_item(0, "fine")
+            answer = {"id": "resp_1", "object": "response", "status": "completed", "model": "m1", "output": [output["item"]],
+                      "usage": {"input_tokens": 7, "output_tokens": 2}}
+        else:
+            answer = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m1", "usage": {"input_tokens": 7, "output_tokens": 2},
+                      "content": [{"type": "tool_use", **use} if n == 2 else {"type": "text", "text": "fine"}], "stop_reason": "tool_use" if n == 2 else "end_turn"}
+        return 200, {"content-type": "application/json"}, json.dumps(answer)
+
+    for wire in ("chat", "responses", "messages"):
+        for status, words in ((400, "Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings"),
+                              (400, "Unsupported value: 'stream' does not support true with this model. Supported values are: false."),
+                              (500, "This model doesn't support tool use in streaming mode."), (400, "The model is unsupported for streaming.")):
+            def reply(n, request):
+                if request["body"].get("stream") or "stream_options" in request["body"]:
+                    return status, {}, json.dumps(error(words))
+                return whole(wire, n)
+
+            mock = Mock(reply)
+            own = {"providers": {"lab": {"wire": wire, "baseUrl": mock.url, "credential": "none"}}}
+            done = lab.cadre("-p", "--output-format", "json", "--settings", json.dumps(own), "--model", "lab/m1", "hi")
+            assert result(done)["result"] == "fine" and len(mock.seen) == 3, (wire, words, done, len(mock.seen))
+            (figures,) = result(done)["modelUsage"].values()
+            assert (figures["inputTokens"], figures["outputTokens"]) == (14, 4) and "apple" in json.dumps(mock.bodies()[2]), (wire, figures)
+
+
 def a_stream_of_any_spelling_is_read(lab):
     for kind in ("Text/Event-Stream", "text/plain; charset=utf-8", "application/octet-stream"):
         _, done = chat(lab, lambda n, r: (200, {"content-type": kind}, said("x")[2]))

@@ -161,6 +161,7 @@ const char *vertex_model_name(const struct http_endpoint *p, const char *model, 
 const char *vertex_region(const struct variables *v, const char *model);
 int64_t refused_limit(struct str said); /* the most output tokens that a refusal names; 0: none */
 bool refused_images(int status, struct str said);
+bool refused_stream(struct str said); /* answers come whole only */
 #define HTTP_PROVIDER                                                                               \
 	.close = http_endpoint_close, .start = http_endpoint_start, .cancel = http_endpoint_cancel, \
 	.pause = http_endpoint_pause

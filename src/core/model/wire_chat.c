@@ -160,6 +160,19 @@ bool refused_images(int status, struct str said)
 	return false;
 }
 
+bool refused_stream(struct str said)
+{
+	static const char *const words[] = { "to stream this model", /* OpenAI, of an account that is not verified */
+					     "'stream' does not support", /* OpenAI */
+					     "in streaming mode",         /* Bedrock, of calls */
+					     "unsupported for streaming" };
+
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		if (str_has(said, str_from(words[i])))
+			return true;
+	return false;
+}
+
 /* "the valid range of max_tokens is [1, 8192]", "must be less than or equal to `8192`", "supports at most 16384 completion tokens",
  * "max_tokens: 128000 > 64000, which is the maximum", "Expected a value <= 32768", "from 1 (inclusive) to 8193 (exclusive)" */
 int64_t refused_limit(struct str said)
@@ -297,6 +310,10 @@ static bool chat_learn(struct http_call *c)
 	}
 	if (c->call->status != 400 && c->call->status != 422 && c->call->status != 500) /* 500: llama.cpp */
 		return false;
+	if (!(x->heeded.quirks & WIRE_NO_STREAM) && c->wire != &wire_gemini && refused_stream(said)) {
+		c->quirks->bits |= WIRE_NO_STREAM;
+		return true;
+	}
 	/* The keys of the server have changed: it cannot read what it encrypted before. */
 	if (str_has(said, STR("invalid_encrypted_content")) && !c->quirks->forgets) {
 		c->quirks->forgets = true;
@@ -447,6 +464,7 @@ static const struct wire_quirk chat_quirk_names[] = {
 	{ "noReasoning", WIRE_NO_REASONING },
 	{ "noSummary", WIRE_NO_SUMMARY },
 	{ "noStore", WIRE_NO_STORE },
+	{ "noStream", WIRE_NO_STREAM },
 	{ "effortHigh", WIRE_EFFORT_HIGH },
 	{ "effortMedium", WIRE_EFFORT_MEDIUM },
 	{ "effortLow", WIRE_EFFORT_LOW },

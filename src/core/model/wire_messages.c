@@ -25,7 +25,8 @@ enum {
 	THINKING_OFF = 1 << 3,
 	NO_IMAGES = 1 << 4,
 	NO_DOCUMENTS = 1 << 5,
-	NO_RESULT_MEDIA = 1 << 6 /* neither of them in results of tools */
+	NO_RESULT_MEDIA = 1 << 6, /* neither of them in results of tools */
+	NO_STREAM = 1 << 7
 };
 
 static const struct wire_quirk messages_quirks[] = { { "noEffort", NO_EFFORT },
@@ -35,6 +36,7 @@ static const struct wire_quirk messages_quirks[] = { { "noEffort", NO_EFFORT },
 						     { "noImages", NO_IMAGES },
 						     { "noDocuments", NO_DOCUMENTS },
 						     { "noResultMedia", NO_RESULT_MEDIA },
+						     { "noStream", NO_STREAM },
 						     { NULL, 0 } };
 
 static size_t messages_read(struct http_call *c, char *out, size_t room)
@@ -154,7 +156,8 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 
 	bool toolless = !str_has(head, STR(",\"tools\":[")) && body_has_calls(&c->call->body);
 	bool as_it_is = !version && c->name == c->model && !c->quirks->limit && !toolless &&
-			!(c->quirks->bits & (NO_EFFORT | NO_THINKING | THINKING_OFF)) && !reports_thinking(c);
+			!(c->quirks->bits & (NO_EFFORT | NO_THINKING | THINKING_OFF | NO_STREAM)) &&
+			!reports_thinking(c);
 	if (as_it_is || !limit || !end)
 		return;
 	struct json_out w = json_out(&out);
@@ -171,7 +174,7 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 	}
 	int64_t most = strtoll(limit + strlen("\"max_tokens\":"), NULL, 10);
 	json_ki64(&w, "max_tokens", c->quirks->limit ? MIN(c->quirks->limit, most) : most);
-	if (c->wire != &wire_invoke) /* its address says that it streams */
+	if (c->wire != &wire_invoke && !(c->quirks->bits & NO_STREAM)) /* the address of invoke says that it streams */
 		buf_addstr(&out, ",\"stream\":true");
 	end += stream.n;
 	for (size_t i = 0; i < COUNT_OF(optional); i++) {
@@ -265,6 +268,11 @@ static bool messages_learn(struct http_call *c)
 
 	if (!(c->quirks->bits & NO_IMAGES) && refused_images(c->call->status, said)) {
 		c->quirks->bits |= NO_IMAGES;
+		return true;
+	}
+	if (!(c->quirks->bits & NO_STREAM) && c->wire == &wire_messages && c->call->status >= 400 &&
+	    refused_stream(said)) {
+		c->quirks->bits |= NO_STREAM;
 		return true;
 	}
 	if (c->call->status != 400 && c->call->status != 422)

@@ -301,8 +301,8 @@ static void chat_ending(struct buf *out, const struct wire_head *head, const str
 	unsigned quirks = model->quirks;
 	int64_t limit = model->limit ? MIN(model->limit, head->max_tokens) : head->max_tokens;
 
-	buf_addstr(out, "],\"stream\":true");
-	if (!(quirks & CHAT_NO_STREAM_OPTIONS))
+	buf_addstr(out, quirks & WIRE_NO_STREAM ? "]" : "],\"stream\":true");
+	if (!(quirks & (CHAT_NO_STREAM_OPTIONS | WIRE_NO_STREAM)))
 		buf_addstr(out, ",\"stream_options\":{\"include_usage\":true}");
 	if (!(quirks & CHAT_NO_LIMIT))
 		buf_addf(out, ",\"%s\":%lld", quirks & CHAT_COMPLETION_TOKENS ? "max_completion_tokens" : "max_tokens",

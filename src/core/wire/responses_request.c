@@ -191,7 +191,9 @@ static void responses_ending(struct buf *out, const struct wire_head *head, cons
 	struct str effort = wire_effort(&form_responses, head, quirks);
 	struct json_out w = { .buf = out, .objects = 1, .depth = 1, .comma = true }; /* inside the request's object */
 
-	buf_addstr(out, "],\"stream\":true");
+	buf_addstr(out, "]");
+	if (!(quirks & WIRE_NO_STREAM))
+		json_kbool(&w, "stream", true);
 	if (!(quirks & WIRE_NO_STORE))
 		json_kbool(&w, "store", false);
 	if (!(quirks & WIRE_NO_REASONING)) {

@@ -42,7 +42,8 @@ enum form_quirk {
 	CHAT_EMPTY_TOOLS = 1 << 22,   /* wants a list of tools where the history has calls (LiteLLM to Claude) */
 	WIRE_EFFORT_MEDIUM = 1 << 23,
 	WIRE_EFFORT_LOW = 1 << 24,
-	WIRE_NO_STORE = 1 << 25, /* the server keeps nothing, and has no word for that */
+	WIRE_NO_STREAM = 1 << 26, /* answers come whole */
+	WIRE_NO_STORE = 1 << 25,  /* the server keeps nothing, and has no word for that */
 };
 
 /* Limits and quirks of one model at one server */
