@@ -560,6 +560,31 @@ def schemas_have_only_words_that_every_server_takes(lab):
     assert done.code == 0 and (not grep or "pattern" in grep[0]["function"]["parameters"]["properties"])
 
 
+def schemas_and_marks_that_a_gateway_refuses_are_left_out(lab):
+    """Over the Messages API: keywords of a tool's schema from which a local server makes a grammar, and cache marks."""
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^x+$", "minLength": 2}, "input_schema": {"type": "string"}}, "required": ["a"]}
+    server = ("import sys, json\nfor line in sys.stdin:\n    m = json.loads(line)\n    if 'id' not in m: continue\n"
+              "    r = {'protocolVersion': '2025-06-18', 'capabilities': {'tools': {}}, 'serverInfo': {'name': 's', 'version': '1'}} if m['method'] == 'initialize' else "
+              "{'tools': [{'name': 't', 'description': 'd', 'inputSchema': json.loads(%r)}]}\n"
+              "    print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': r}), flush=True)\n") % json.dumps(schema)
+    pathlib.Path(lab.work, "s.py").write_text(server)
+    mcp = json.dumps({"mcpServers": {"s": {"command": "python3", "args": [os.path.join(lab.work, "s.py")]}}})
+    rows = ((500, 'Engine protocol predict request returned 400: {"error":{"message":"Failed to initialize samplers: failed to parse grammar"}}', '"pattern": "^x+$"'),
+            (400, "tools.0.input_schema: JSON schema is invalid", '"pattern": "^x+$"'),
+            (400, "Invalid schema for function 'mcp__s__t'", '"pattern": "^x+$"'),
+            (400, "messages.0.content.0.text.cache_control: Extra inputs are not permitted", '"cache_control"'),
+            (400, 'json: unknown field "cache_control"', '"cache_control"'))
+    for status, words, gone in rows:
+        mock, done = gateway(lab, lambda n, r: (status, {}, json.dumps(error(words))) if gone in json.dumps(r["body"]) else message("fine"),
+                             "--mcp-config", mcp, "--strict-mcp-config", "--", "hi")
+        assert done.out == "fine\n" and len(mock.seen) == 2, (words, done, len(mock.seen))
+        first, second = mock.bodies()
+        tool = next(t for t in second["tools"] if t["name"] == "mcp__s__t")
+        assert set(tool["input_schema"]["properties"]) == {"a", "input_schema"} and [t["name"] for t in first["tools"]] == [t["name"] for t in second["tools"]], tool
+        assert ("pattern" in tool["input_schema"]["properties"]["a"]) == ("pattern" not in gone) and ("cache_control" in json.dumps(second)) == ("cache" not in gone), words
+        assert second["system"][0]["text"] == first["system"][0]["text"], words
+
+
 def an_answer_with_the_status_201_is_one(lab):
     _, done = chat(lab, lambda n, r: (201, *said("fine")[1:]))
     assert result(done)["result"] == "fine", done

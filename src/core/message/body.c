@@ -50,6 +50,12 @@ void body_remind(struct body *b, struct str block)
 	b->size += block.n;
 }
 
+void body_drop_marks(struct body *b)
+{
+	b->size -= b->mark_count * mark_texts[b->head->marks].n;
+	b->mark_count = 0;
+}
+
 bool body_has_calls(const struct body *b)
 {
 	for (uint32_t i = 0; i < b->count; i++)

@@ -48,6 +48,7 @@ void body_remind(struct body *b, struct str block);
 void body_replace_media(struct body *b, unsigned media, struct arena *a);
 /* Leaves thinking of other origins out. Before the first read, and again before a further try. */
 void body_set_origin(struct body *b, uint16_t origin, bool known_only);
+void body_drop_marks(struct body *b); /* before the first read */
 bool body_has_calls(const struct body *b);
 size_t body_read(struct body *b, char *out, size_t room); /* 0 at the end */
 void body_rewind(struct body *b);

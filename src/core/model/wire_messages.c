@@ -6,6 +6,7 @@
 #include <zlib.h>
 #include "core/credential/sigv4.h"
 #include "core/model/http_endpoint.h"
+#include "core/wire/wire.h"
 #include "lib/base/base64.h"
 #include "lib/json/json_write.h"
 
@@ -26,7 +27,9 @@ enum {
 	NO_IMAGES = 1 << 4,
 	NO_DOCUMENTS = 1 << 5,
 	NO_RESULT_MEDIA = 1 << 6, /* neither of them in results of tools */
-	NO_STREAM = 1 << 7
+	NO_STREAM = 1 << 7,
+	NO_MARKS = 1 << 8,
+	PLAIN_SCHEMAS = 1 << 9 /* of tools: some of their keywords are refused */
 };
 
 static const struct wire_quirk messages_quirks[] = { { "noEffort", NO_EFFORT },
@@ -37,6 +40,8 @@ static const struct wire_quirk messages_quirks[] = { { "noEffort", NO_EFFORT },
 						     { "noDocuments", NO_DOCUMENTS },
 						     { "noResultMedia", NO_RESULT_MEDIA },
 						     { "noStream", NO_STREAM },
+						     { "noMarks", NO_MARKS },
+						     { "plainSchemas", PLAIN_SCHEMAS },
 						     { NULL, 0 } };
 
 static size_t messages_read(struct http_call *c, char *out, size_t room)
@@ -138,6 +143,51 @@ static const char *member_end(const char *p, const char *end, const char *key)
 	return p;
 }
 
+/* The tools with schemas that every server takes. */
+static void add_plain_tools(struct buf *out, const struct json *tools)
+{
+	for (const struct json *t = json_first(tools); t; t = json_next(tools, t)) {
+		const char *before = "{";
+		buf_addstr(out, t == json_first(tools) ? "[" : ",");
+		for (struct json_member m = json_members(t); m.key; m = json_member_next(t, m)) {
+			struct str key = json_raw(m.key), value = json_raw(m.value);
+			buf_addf(out, "%s" STR_FMT ":", before, STR_ARG(key));
+			before = ",";
+			if (json_str_is(m.key, "input_schema"))
+				wire_lower_schema(out, m.value);
+			else
+				buf_append(out, value);
+		}
+		buf_addch(out, '}');
+	}
+	buf_addch(out, ']');
+}
+
+/* The rest of the head, from a byte of it on, for a server that refuses its schemas or marks */
+static void add_rest(struct http_call *c, const char *from, struct buf *out)
+{
+	static const char mark[] = ",\"cache_control\":{";
+	struct str head = c->call->body.head->bytes;
+	AUTO_JSON struct json_reader reader = { 0 };
+	const char *end = head.p + head.n, *at;
+
+	if (c->quirks->bits & PLAIN_SCHEMAS) {
+		const struct json *root = head_parse(&reader, &c->arena, head), *tools = json_get(root, "tools");
+		struct str all = json_raw(root), raw = json_raw(tools);
+		if (json_first(tools)) {
+			const char *list = head.p + (raw.p - all.p); /* the same place as in the copy */
+			buf_add(out, from, (size_t)(list - from));
+			add_plain_tools(out, tools);
+			from = list + raw.n;
+		}
+	}
+	while (c->quirks->bits & NO_MARKS && (at = memmem(from, (size_t)(end - from), mark, sizeof mark - 1))) {
+		buf_add(out, from, (size_t)(at - from));
+		from = member_end(at, end, mark);
+	}
+	buf_add(out, from, (size_t)(end - from));
+}
+
 /* A head begins with model, max_tokens and stream, and then what a model may not take (head_json.c). Another name or wire wants other
  * members in their place. */
 static void rewrite_beginning(struct messages_call *m, const char *version)
@@ -155,9 +205,10 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 	AUTO_BUF struct buf out = { 0 };
 
 	bool toolless = !str_has(head, STR(",\"tools\":[")) && body_has_calls(&c->call->body);
-	bool as_it_is = !version && c->name == c->model && !c->quirks->limit && !toolless &&
-			!(c->quirks->bits & (NO_EFFORT | NO_THINKING | THINKING_OFF | NO_STREAM)) &&
-			!reports_thinking(c);
+	bool as_it_is =
+		!version && c->name == c->model && !c->quirks->limit && !toolless &&
+		!(c->quirks->bits & (NO_EFFORT | NO_THINKING | THINKING_OFF | NO_STREAM | NO_MARKS | PLAIN_SCHEMAS)) &&
+		!reports_thinking(c);
 	if (as_it_is || !limit || !end)
 		return;
 	struct json_out w = json_out(&out);
@@ -189,6 +240,10 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 	if (toolless) /* calls of the past are taken only where tools are defined */
 		buf_addstr(&out, ",\"tools\":[{\"name\":\"no_tools\",\"description\":\"There are no tools here.\","
 				 "\"input_schema\":{\"type\":\"object\"}}],\"tool_choice\":{\"type\":\"none\"}");
+	if (c->quirks->bits & (NO_MARKS | PLAIN_SCHEMAS)) {
+		add_rest(c, end, &out);
+		end = head.p + head.n;
+	}
 	m->http.beginning = arena_str(&m->http.arena, buf_str(&out));
 	m->skip = (size_t)(end - head.p);
 }
@@ -211,6 +266,8 @@ static void begin_request(struct http_call *c, const char *version)
 			   (bits & NO_IMAGES ? BODY_IMAGES : 0) | (bits & NO_DOCUMENTS ? BODY_DOCUMENTS : 0) |
 				   (bits & NO_RESULT_MEDIA ? BODY_RESULT_MEDIA : 0),
 			   &c->arena);
+	if (bits & NO_MARKS)
+		body_drop_marks(&c->call->body);
 	body_set_origin(&c->call->body, answer->origin, c->quirks->forgets);
 	messages_rewind(c);
 	c->size = c->call->body.size - m->skip + c->beginning.n;
@@ -260,6 +317,13 @@ static bool messages_learn(struct http_call *c)
 		{ "ocument", "not support", NO_DOCUMENTS },
 		{ "PDF", "not support", NO_DOCUMENTS },
 		{ "unknown variant `document", NULL, NO_DOCUMENTS },
+		{ "invalid thinking", NULL, NO_THINKING }, /* Kimi: only type=enabled */
+		{ "cache_control", "Extra inputs", NO_MARKS },
+		{ "cache_control", "nknown", NO_MARKS },
+		{ "cache_control", "nrecognized", NO_MARKS },
+		{ "cache_control", "not support", NO_MARKS },
+		{ "input_schema", NULL, PLAIN_SCHEMAS },
+		{ "Invalid schema for function", NULL, PLAIN_SCHEMAS },
 	};
 	struct str said = buf_str(&c->call->error_body), head = c->call->body.head->bytes;
 	const char *most = memmem(head.p, head.n, "\"max_tokens\":", 13);
@@ -275,6 +339,11 @@ static bool messages_learn(struct http_call *c)
 		c->quirks->bits |= NO_STREAM;
 		return true;
 	}
+	/* LM Studio answers with 500. */
+	if (!(c->quirks->bits & PLAIN_SCHEMAS) && c->call->status >= 400 && str_has(said, STR("grammar"))) {
+		c->quirks->bits |= PLAIN_SCHEMAS;
+		return true;
+	}
 	if (c->call->status != 400 && c->call->status != 422)
 		return false;
 	/* Thinking of another account, or that a server cannot read any more: none of it is sent again. */
@@ -286,6 +355,9 @@ static bool messages_learn(struct http_call *c)
 		c->quirks->limit = limit;
 		return true;
 	}
+	has |= str_has(head, STR(",\"tools\":[")) ? PLAIN_SCHEMAS : 0;
+	has |= c->call->body.mark_count && !str_has(said, STR("ttl")) ? NO_MARKS
+								      : 0; /* else ENABLE_PROMPT_CACHING_1H */
 	has |= str_has(head, STR("\"stream\":true,\"output_config\":{")) ? NO_EFFORT : 0;
 	has |= str_has(head, STR(",\"thinking\":{\"type\":")) ? NO_THINKING : 0;
 	for (size_t i = 0; i < COUNT_OF(refusals); i++) {

@@ -173,6 +173,9 @@ struct wire_tool_form {
 void wire_put_tools(struct wire_writer *w, struct wire_head *facts, const struct json *head,
 		    const struct wire_tool_form *form);
 
+/* The same of one schema. */
+void wire_lower_schema(struct buf *out, const struct json *schema);
+
 struct wire_seal {
 	struct str origin, rest;
 	struct str thinking; /* that it belongs to, as raw JSON */

@@ -372,6 +372,11 @@ static void add_schema(struct buf *out, const struct json *schema, bool root, co
 	path->count = open;
 }
 
+void wire_lower_schema(struct buf *out, const struct json *schema)
+{
+	add_schema(out, schema, true, NULL, &(struct schema_path){ schema, { schema }, 1 });
+}
+
 void wire_put_tools(struct wire_writer *w, struct wire_head *facts, const struct json *head,
 		    const struct wire_tool_form *form)
 {
@@ -390,7 +395,7 @@ void wire_put_tools(struct wire_writer *w, struct wire_head *facts, const struct
 			facts->names = arena_new(a, struct wire_name, sent, arena_str(a, own), facts->names);
 		wire_put_text(w, form->name, sent, "");
 		wire_put_text(w, description ? form->description : form->undescribed, json_raw(description), "");
-		add_schema(&lowered, schema, true, NULL, &(struct schema_path){ schema, { schema }, 1 });
+		wire_lower_schema(&lowered, schema);
 		wire_put_text(w, form->schema, arena_str(a, buf_str(&lowered)), form->close);
 	}
 }
