@@ -91,9 +91,9 @@ CADRE_API const char *cadre_version(void);
  *     given again, project-config-root (the checkout with the project files), channels (without effect).
  *   Session: resume (session id, the beginning of one, or its title), resume-session-at (uuid of the last line to use),
  *     resume-drops-turn (uuid of the one prompt after it), session-id (uuid), name (its title), setup (init | maintenance: Setup
- *     hooks come before the first turn), initialize-fields (members that initialize must have on a wire, comma list: settings,
- *     disallowedTools), debug (subjects to log, comma list; "" = all), debug-file (otherwise the log goes to
- *     standard error), trace (a file for ui.perfetto.dev).
+ *     hooks come before the first turn), skills (comma list: the only ones for the model of the main agent), initialize-fields
+ *     (comma list of settings and disallowedTools: what initialize must have on a wire), debug (subjects to log, comma list; "" =
+ *     all), debug-file (otherwise the log goes to standard error), trace (a file for ui.perfetto.dev).
  *   Teams: teammate-mode (in-process | auto | tmux: where members run). For the process of a member in a pane, set by its lead:
  *     agent-id, agent-name, team-name, agent-color, agent-type, parent-session-id, lead-process, plan-mode-required (""). With
  *     agent-id, cadre_open() changes the process, which must be a separate program: it takes the environment of its lead, cannot

@@ -592,6 +592,26 @@ def what_a_user_pasted_stands_behind_what_was_typed(lab):
     assert client.over().code == 0
 
 
+def only_the_skills_that_initialize_names_are_the_models(lab):
+    modeld = lab.model("rule\n  turn 1\n  agent main\n  call Skill {\"skill\": \"sing\"}\nrule\n  text {{last_result}}\n", log=True)
+    for name in ("dance", "sing"):
+        os.makedirs(os.path.join(lab.home, ".claude/skills", name))
+        replace(os.path.join(lab.home, ".claude/skills", name, "SKILL.md"), f"---\nname: {name}\ndescription: how to {name}\n---\nThe text of {name}.\n")
+    for skills, shown, said in ((["dance"], {"dance"}, "is for the user alone"), ([], set(), "is for the user alone"),
+                                (None, {"dance", "sing"}, "The text of sing.")):
+        client = Client(lab)
+        client.request("i", "initialize", **({} if skills is None else {"skills": skills}))
+        client.say("go")
+        init = client.run.frame("system", "init")
+        assert set(init["skills"]) == shown and {"dance", "sing"} <= set(init["slash_commands"]), init
+        assert said in client.run.frame("result")["result"]
+        assert set(re.findall("how to (dance|sing)", json.dumps(modeld.bodies()[-1]["messages"]))) == shown
+        client.say("/sing")
+        client.run.frame("result")
+        assert "The text of sing." in json.dumps(modeld.bodies()[-1]["messages"])
+        assert client.over().code == 0
+
+
 def settings_rules_and_servers_may_come_with_initialize(lab):
     """Where no other user of the machine can read them."""
     lab.model('rule\n  turn 1\n  call Bash {"command": "printenv TOLD; touch made"}\nrule\n  text {{last_result}}\n')
@@ -655,6 +675,7 @@ if __name__ == "__main__":
      a_question_that_nobody_answers_is_given_up_after_the_time_of_the_settings,
          the_end_of_the_input_answers_what_was_asked_with_no, a_request_that_is_withdrawn_gets_no_answer,
          a_reader_that_does_not_read_does_not_grow_our_memory, thirty_two_clients_at_once_are_served,
+         only_the_skills_that_initialize_names_are_the_models,
          a_text_that_the_client_composed_is_no_command_and_names_no_file, what_a_user_pasted_stands_behind_what_was_typed,
          a_message_that_asks_nothing_comes_with_the_next_prompt, settings_rules_and_servers_may_come_with_initialize,
          a_client_that_dies_takes_the_run_with_it)

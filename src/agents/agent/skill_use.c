@@ -68,6 +68,7 @@ static struct skill_listing_spec listing_of(const struct agent *a)
 		       a->tree->skills.listing_part;
 
 	return (struct skill_listing_spec){ .overrides = a->tree->skills.overrides,
+					    .chosen = a->parent ? NULL : a->tree->services->options.skills,
 					    .budget_bytes = bytes >= 1 && bytes < 1e9 ? (size_t)bytes : 0,
 					    .most_chars = chars > 0 ? (size_t)chars : 0 };
 }

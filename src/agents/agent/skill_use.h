@@ -21,7 +21,7 @@ typedef void skill_use_fn(void *data, const struct skill_result *result);
 const struct catalog_entry *agent_skill(struct agent *a, struct str name);
 static inline unsigned agent_skill_views(const struct agent *a, const struct catalog_entry *e) /* enum skill_view */
 {
-	return skill_views(e, a->tree->skills.overrides);
+	return skill_views(e, a->tree->skills.overrides, a->parent ? NULL : a->tree->services->options.skills);
 }
 /* Why there is none of this name, with names that look like it. */
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name);

@@ -109,6 +109,7 @@ static const struct option {
 	{ "settings", TEXT, AT(settings) },
 	{ "setup", CHOICE, offsetof(struct options, setup), WORDS("init", "maintenance") },
 	{ "single-prompt", SWITCH, AT(single_prompt) },
+	{ "skills", TEXT, AT(skills) },
 	{ "strict-mcp-config", SWITCH, AT(strict_mcp_config) },
 	{ "system-prompt", TEXT, AT(system_prompt) },
 	{ "task-budget", NUMBER, AT(task_budget) },

@@ -20,6 +20,7 @@ struct options {
 	const char *name;      /* of the session, for people; NULL: none */
 	const char *resume_at; /* uuid of the last line that counts; NULL: all do */
 	bool no_slash_commands;
+	const char *skills; /* comma list: those that the main agent may use; NULL: all */
 	bool continue_newest, fork_session, no_persistence, partial_messages, hook_events, interactive;
 	bool no_keeper, no_subreaper, raise_descriptors; /* what is done to the process of the host */
 	const char **add_dirs;

@@ -194,10 +194,21 @@ void skill_registry_add_near(struct buf *out, const struct catalog *r, struct st
 	}
 }
 
-unsigned skill_views(const struct catalog_entry *e, const struct json *overrides)
+static bool is_chosen(const char *list, struct str name)
+{
+	for (struct str rest = str_from(list); rest.n;) {
+		struct str one = str_trim(str_cut(&rest, ','));
+		if (str_eq(one, name) || (str_ends(name, one) && one.n < name.n && name.p[name.n - one.n - 1] == ':'))
+			return true;
+	}
+	return false;
+}
+
+unsigned skill_views(const struct catalog_entry *e, const struct json *overrides, const char *chosen)
 {
 	const struct skill *s = e->skill;
-	unsigned views = SKILL_DESCRIBED | (s->user_only ? 0 : SKILL_FOR_MODEL) | (s->model_only ? 0 : SKILL_FOR_USER);
+	bool for_model = !s->user_only && (!chosen || is_chosen(chosen, str_from(e->name)));
+	unsigned views = SKILL_DESCRIBED | (for_model ? SKILL_FOR_MODEL : 0) | (s->model_only ? 0 : SKILL_FOR_USER);
 	const struct json *word = json_get(overrides, e->name);
 
 	if (!word || json_str_is(word, "on"))
@@ -222,7 +233,7 @@ void skill_listing_write(struct buf *out, const struct catalog *r, const struct 
 
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct catalog_entry *e = r->active[i];
-		unsigned views = skill_views(e, spec->overrides);
+		unsigned views = skill_views(e, spec->overrides, spec->chosen);
 		if (!(views & SKILL_FOR_MODEL) || (spec->shows && !spec->shows(spec->data, e)))
 			continue;
 		AUTO_BUF struct buf text = { 0 };

@@ -31,8 +31,9 @@ enum skill_view {
 };
 
 /* overrides: the setting skillOverrides, {name: "on", "name-only", "user-invocable-only" or "off"}; NULL: none. What the
- * file forbids stays forbidden; any other word hides the skill. */
-unsigned skill_views(const struct catalog_entry *e, const struct json *overrides);
+ * file forbids stays forbidden; any other word hides the skill. chosen: the only ones for the model, a comma list of whole names or
+ * what follows the name of the plugin; NULL: all. */
+unsigned skill_views(const struct catalog_entry *e, const struct json *overrides, const char *chosen);
 
 struct skill_listing_spec {
 	const char *title; /* NULL: the usual one */
@@ -40,6 +41,7 @@ struct skill_listing_spec {
 	bool (*shows)(void *data, const struct catalog_entry *e);
 	void *data;
 	const struct json *overrides;
+	const char *chosen;  /* as in skill_views() */
 	size_t budget_bytes; /* of the whole text; 0: SKILL_LISTING_BUDGET */
 	size_t most_chars;   /* of a description; 0: SKILL_LISTING_CHARS */
 };

@@ -85,7 +85,7 @@ static int skills_list(struct cadre_call *call)
 	json_putf(&w, "{skills:[");
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct catalog_entry *e = r->active[i];
-		unsigned views = skill_views(e, lookup.overrides);
+		unsigned views = skill_views(e, lookup.overrides, NULL);
 		AUTO_BUF struct buf line = { 0 };
 		put_entry(&w, e, views);
 		buf_addfolded(&line, str_from(e->skill->description));

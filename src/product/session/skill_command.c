@@ -73,7 +73,7 @@ void session_put_commands(struct json_out *w, const struct cadre_session *s)
 	for (size_t i = 0; r && i < r->active_count; i++) {
 		const struct catalog_entry *e = r->active[i];
 		const char *hint = e->skill->argument_hint;
-		if (skill_views(e, s->tree.skills.overrides) & SKILL_FOR_USER)
+		if (agent_skill_views(&s->tree.main, e) & SKILL_FOR_USER)
 			put_command(w, e->name, e->skill->description, str_from(hint ? hint : ""), false);
 	}
 	if (r)

@@ -2,6 +2,7 @@
  * frame.c - an event as a line of stream-json, the form that the agent SDKs read. Children are reported as
  * system/task_*; hooks and compaction have their own frames. */
 #include "agents/agent/servers.h"
+#include "agents/agent/skill_use.h"
 #include "product/stream/wire_int.h"
 #include "product/session/server_pool.h"
 #include "defs/policy/plugins.h"
@@ -30,7 +31,7 @@ static void put_skill_names(struct json_out *w, const struct agent_tree *t, enum
 	const struct catalog *r = t->skills.registry;
 
 	for (size_t i = 0; r && i < r->active_count; i++)
-		if ((skill_views(r->active[i], t->skills.overrides) & view) &&
+		if ((agent_skill_views(&t->main, r->active[i]) & view) &&
 		    (view == SKILL_FOR_USER || !r->active[i]->skill->is_command))
 			json_put_cstr(w, r->active[i]->name);
 }

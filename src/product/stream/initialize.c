@@ -40,13 +40,22 @@ static const struct {
 	{ "jsonSchema", "json-schema", JSON_OBJECT },
 };
 
+/* A list of texts, with commas between */
+static const char *join_names(const struct wire_request *r, const struct json *list)
+{
+	AUTO_BUF struct buf names = { 0 };
+
+	for (const struct json *v = json_items(list); v; v = json_next(list, v))
+		buf_addf(&names, "%s" STR_FMT, names.n ? "," : "", STR_ARG(json_str(v, r->arena)));
+	return arena_str(r->arena, buf_str(&names)).p;
+}
+
 /* Members that --initialize-fields has announced, so that other users of the machine cannot read them in the list of processes:
  * without one of them, or with its flag besides, the session would not be what the client thinks. */
 static int set_announced(const struct wire_request *r, struct err *err)
 {
 	const struct options *o = &r->wire->services->options;
 	struct str names = str_from(o->initialize_fields ? o->initialize_fields : "");
-	AUTO_BUF struct buf rules = { 0 };
 
 	while (names.n) {
 		struct str name = str_trim(str_cut(&names, ','));
@@ -61,9 +70,7 @@ static int set_announced(const struct wire_request *r, struct err *err)
 		if (!json_is(v, settings ? JSON_OBJECT : JSON_ARRAY))
 			return err_set(err, ERR_USAGE, "--initialize-fields: initialize has no " STR_FMT,
 				       STR_ARG(name));
-		for (const struct json *rule = json_items(v); rule; rule = json_next(v, rule))
-			buf_addf(&rules, "%s" STR_FMT, rules.n ? "," : "", STR_ARG(json_str(rule, r->arena)));
-		const char *text = settings ? arena_str(r->arena, json_raw(v)).p : rules.n ? rules.p : "";
+		const char *text = settings ? arena_str(r->arena, json_raw(v)).p : join_names(r, v);
 		if (set_option(r, settings ? "settings" : "disallowed-tools", text, err) < 0)
 			return -(int)err->kind;
 	}
@@ -89,6 +96,7 @@ static int open_session(const struct wire_request *r, struct err *err)
 	const struct json *managed = json_get(r->body, "managedSettings");
 	const struct json *names = json_get(r->body, "sdkMcpServers");
 	const struct json *manifests = json_get(r->body, "sdkMcpServerManifests");
+	const struct json *skills = json_get(r->body, "skills");
 	struct str title = json_str(json_get(r->body, "title"), r->arena);
 
 	for (const struct json *v = json_first(names); v; v = json_next(names, v)) {
@@ -107,6 +115,8 @@ static int open_session(const struct wire_request *r, struct err *err)
 		if (set_option(r, members[i].option, text, err) < 0)
 			return -(int)err->kind;
 	}
+	if (json_is(skills, JSON_ARRAY) && set_option(r, "skills", join_names(r, skills), err) < 0)
+		return -(int)err->kind;
 	/* {"type": "local", "path": DIR, "skipMcpDiscovery": BOOL}, besides those of the command line */
 	for (const struct json *v = json_items(plugins); v; v = json_next(plugins, v)) {
 		const char *path = json_cstr(json_get(v, "path"), r->arena);

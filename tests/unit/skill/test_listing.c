@@ -82,12 +82,17 @@ TEST(settings_can_hide_a_skill_from_the_model_from_all_or_only_its_description)
 	static const struct {
 		const char *word;
 		unsigned views;
+		const char *chosen;
 	} rows[] = {
-		{ "on", SKILL_FOR_MODEL | SKILL_FOR_USER | SKILL_DESCRIBED },
-		{ "name-only", SKILL_FOR_MODEL | SKILL_FOR_USER },
-		{ "user-invocable-only", SKILL_FOR_USER | SKILL_DESCRIBED },
-		{ "off", 0 },
-		{ "nonsense", 0 },
+		{ "on", SKILL_FOR_MODEL | SKILL_FOR_USER | SKILL_DESCRIBED, NULL },
+		{ "name-only", SKILL_FOR_MODEL | SKILL_FOR_USER, NULL },
+		{ "user-invocable-only", SKILL_FOR_USER | SKILL_DESCRIBED, NULL },
+		{ "off", 0, NULL },
+		{ "nonsense", 0, NULL },
+		{ "on", SKILL_FOR_MODEL | SKILL_FOR_USER | SKILL_DESCRIBED, "b, a" },
+		{ "on", SKILL_FOR_USER | SKILL_DESCRIBED, "b,plugin:a,aa" },
+		{ "on", SKILL_FOR_USER | SKILL_DESCRIBED, "" },
+		{ "off", 0, "a" },
 	};
 	AUTO_STAGE struct stage s;
 	stage_init(&s);
@@ -100,7 +105,7 @@ TEST(settings_can_hide_a_skill_from_the_model_from_all_or_only_its_description)
 		char text[80];
 		snprintf(text, sizeof text, "{\"a\":\"%s\"}", rows[i].word);
 		CHECK_INT(json_parse(&reader, text, strlen(text), &root, NULL), 0);
-		CHECK_INT(skill_views(s.registry->active[0], root), rows[i].views);
+		CHECK_INT(skill_views(s.registry->active[0], root, rows[i].chosen), rows[i].views);
 	}
 }
 
