@@ -6,7 +6,7 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { InMemorySessionStore } from "@anthropic-ai/claude-agent-sdk";
+import { InMemorySessionStore, createSdkMcpServer, tool } from "@anthropic-ai/claude-agent-sdk";
 import { Dialogue, Prompts, cadre, play, say } from "./agent_lab.mjs";
 
 const echo = "rule\n  text You said: {{prompt}}\n";
@@ -264,6 +264,21 @@ await play({
     const init = (await d.turn("one")).find((m) => m.subtype === "init");
     assert.deepEqual(init.plugins.map((p) => p.name), ["plug"]);
     await d.over();
+  },
+  async "a tool of this process has a policy and a time limit of its own"(lab) {
+    await lab.model(`allow unknown-tools\n${calls("mcp__own__no {}", "mcp__own__slow {}")}`);
+    let called = 0;
+    const never = new Promise(() => {});
+    const own = createSdkMcpServer({
+      name: "own",
+      timeout: 1000,
+      tools: [tool("no", "Never", {}, async () => (called++, { content: [] })), tool("slow", "Slow", {}, () => never)],
+    });
+    const policy = [{ name: "no", permission_policy: "always_deny" }];
+    const talk = await lab.talk("go", { mcpServers: { own: { ...own, tools: policy } }, allowedTools: ["mcp__own"] });
+    assert.equal(called, 0);
+    assert.deepEqual(talk.result.permission_denials.map((d) => d.tool_name), ["mcp__own__no"]);
+    assert.match(talk.answers[1], /no answer within 1 s|timed out|took too long/);
   },
   async "mcpServers that come with initialize are connected, and nothing of them is on the command line"(lab) {
     await lab.model(calls('mcp__shout__shout {"text": "hello"}'));

@@ -612,6 +612,29 @@ def only_the_skills_that_initialize_names_are_the_models(lab):
         assert client.over().code == 0
 
 
+def a_host_may_forbid_single_tools_of_a_server_or_have_them_asked_about(lab):
+    lab.model("allow unknown-tools\nrule\n  turn 1\n  call mcp__v__say {}\n  call mcp__v__shout_it {}\n  call mcp__v__scream {}\nrule\n  text Done.\n")
+    with open(os.path.join(lab.work, "spec.json"), "w") as f:
+        json.dump({"tools": {"say": "said", "shout.it": "shouted", "scream": "screamed"}}, f)
+    policies = [{"name": "say", "permission_policy": "always_allow"}, {"name": "shout.it", "permission_policy": "always_ask"},
+                {"name": "scream", "permission_policy": "always_deny"}, {"permission_policy": "always_deny"}, 7]
+    servers = {"v": {"command": "python3", "args": [SERVER, os.path.join(lab.work, "spec.json")], "tools": policies}}
+    for args, request in ((["--mcp-config", json.dumps({"mcpServers": servers})], None), ([], "mcp_set_servers")):
+        client = Client(lab, *args, "--permission-prompt-tool", "stdio", "--permission-mode", "bypassPermissions",
+                        "--allowedTools", "mcp__v", env={"IS_SANDBOX": "1"})
+        client.request("i", "initialize")
+        if request:
+            client.request("s", request, servers=servers)
+            assert client.reply("s")["response"]["added"] == ["v"]
+        client.say("go")
+        asked = client.asked("can_use_tool")
+        assert asked["request"]["tool_name"] == "mcp__v__shout_it", asked
+        client.answer(asked, {"behavior": "allow", "updatedInput": {}})
+        result = client.run.frame("result")
+        assert [d["tool_name"] for d in result["permission_denials"]] == ["mcp__v__scream"], result
+        assert client.over().code == 0
+
+
 def settings_rules_and_servers_may_come_with_initialize(lab):
     """Where no other user of the machine can read them."""
     lab.model('rule\n  turn 1\n  call Bash {"command": "printenv TOLD; touch made"}\nrule\n  text {{last_result}}\n')
@@ -675,6 +698,7 @@ if __name__ == "__main__":
      a_question_that_nobody_answers_is_given_up_after_the_time_of_the_settings,
          the_end_of_the_input_answers_what_was_asked_with_no, a_request_that_is_withdrawn_gets_no_answer,
          a_reader_that_does_not_read_does_not_grow_our_memory, thirty_two_clients_at_once_are_served,
+         a_host_may_forbid_single_tools_of_a_server_or_have_them_asked_about,
          only_the_skills_that_initialize_names_are_the_models,
          a_text_that_the_client_composed_is_no_command_and_names_no_file, what_a_user_pasted_stands_behind_what_was_typed,
          a_message_that_asks_nothing_comes_with_the_next_prompt, settings_rules_and_servers_may_come_with_initialize,

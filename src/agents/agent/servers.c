@@ -211,6 +211,21 @@ uint64_t servers_wait_ms(const struct services *sv)
 	return text && str_to_u64(str_from(text), &ms) && ms ? ms : DEFAULT_WAIT_MS;
 }
 
+void agent_join_server(struct agent *a, struct mcp_server *server)
+{
+	static const struct rule_origin origin = { .layer = "session" };
+
+	bool is_new = !mcp_selection_find(agent_own_servers(a), str_from(server->name));
+
+	mcp_selection_join(a->servers, server);
+	for (size_t i = 0; is_new && i < server->policy_count; i++) {
+		AUTO_BUF struct buf rule = { 0 };
+		mcp_name_add(&rule, str_from(server->name), str_from(server->policies[i].tool));
+		(void)permission_add_rule(&a->permission, server->policies[i].denied ? RULE_DENY : RULE_ASK,
+					  buf_str(&rule), &origin, NULL, NULL, NULL);
+	}
+}
+
 int agent_join_servers(struct agent *a, struct err *err)
 {
 	const struct services *sv = a->tree->services;
@@ -220,9 +235,9 @@ int agent_join_servers(struct agent *a, struct err *err)
 	if (!a->parent) { /* it has the configured ones and those of the host; its first turn waits for them */
 		for (size_t i = 0; config && i < config->count; i++)
 			if (config->items[i].standing == MCP_COUNTS)
-				mcp_selection_join(agent_own_servers(a), config->items[i].server);
+				agent_join_server(a, config->items[i].server);
 		for (struct host_server *h = sv->host_servers; h; h = h->next)
-			mcp_selection_join(agent_own_servers(a), h->server);
+			agent_join_server(a, h->server);
 		if (d && d->mcp_servers) {
 			(void)agent_own_servers(a); /* so that a change of any of them is noticed */
 			join_declared(a);

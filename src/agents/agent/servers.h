@@ -5,6 +5,8 @@
 #include "agents/agent/tree.h"
 
 struct mcp_selection *agent_own_servers(struct agent *a); /* that it joins itself; made if it has none */
+void agent_join_server(struct agent *a,
+		       struct mcp_server *server); /* a main agent, which gets the rules that come with it */
 /* Of a session: settings have changed (true: other servers are being started); its directories have; it is over. */
 bool servers_use_policy(struct agent_tree *t);
 void servers_use_directories(struct agent_tree *t);

@@ -54,10 +54,15 @@ struct mcp_server {
 	struct child_wishes wishes; /* "sandbox": of a stdio server, if it runs in one */
 	const char *wishes_text;    /* as written; NULL: none */
 	uint64_t timeout_ms;        /* of a call, wall clock; 0: the default */
-	bool always_load;           /* its tools are never deferred */
-	bool comms;                 /* "role": "comms": a coordinator has its tools itself */
-	bool believed;              /* headers_helper may run: false for a project in an untrusted folder */
-	bool of_project;            /* defined by the project: gets no variable for which env_is_secret() */
+	struct mcp_tool_policy {
+		const char *tool; /* the server's own name */
+		bool denied;      /* otherwise each call is asked about */
+	} * policies;             /* "tools": limits of single tools */
+	size_t policy_count;
+	bool always_load; /* its tools are never deferred */
+	bool comms;       /* "role": "comms": a coordinator has its tools itself */
+	bool believed;    /* headers_helper may run: false for a project in an untrusted folder */
+	bool of_project;  /* defined by the project: gets no variable for which env_is_secret() */
 };
 
 const char *mcp_kind_word(enum mcp_kind kind);    /* "stdio", "http", "sse", "sdk" */

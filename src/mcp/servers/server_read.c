@@ -356,11 +356,25 @@ static int find_type(struct entry_reader *r, const struct type **ret_type)
 	return entry_fail_field(r, "command", "the program to start, or a type and a url");
 }
 
+/* [{"name": TOOL, "permission_policy": "always_ask" or "always_deny"}]. Nothing is allowed here, and what is not known asks. */
+static void read_policies(struct entry_reader *r, const struct json *tools)
+{
+	struct mcp_server *s = r->s;
+
+	for (const struct json *v = json_items(tools); v; v = json_next(tools, v)) {
+		const struct json *word = json_get(v, "permission_policy");
+		const char *tool = json_cstr(json_get(v, "name"), &s->arena);
+		if (tool && tool[0] && !json_str_is(word, "always_allow"))
+			*arena_push(&s->arena, s->policies, s->policy_count) =
+				(struct mcp_tool_policy){ tool, json_str_is(word, "always_deny") };
+	}
+}
+
 static int read_entry(struct entry_reader *r)
 {
-	static const char *const known[] = { "type",    "command",       "args",   "env",     "url",
-					     "headers", "headersHelper", "oauth",  "timeout", "alwaysLoad",
-					     "role",    "name",          "sandbox" };
+	static const char *const known[] = { "type",    "command",       "args",    "env",     "url",
+					     "headers", "headersHelper", "oauth",   "timeout", "alwaysLoad",
+					     "role",    "name",          "sandbox", "tools" };
 	/* By other programs that share these files. */
 	static const char reserved[] = "workspace|claude-in-chrome|computer-use|Claude Preview|Claude Browser";
 	const struct json *v = r->entry->value;
@@ -388,12 +402,16 @@ static int read_entry(struct entry_reader *r)
 	if (load && !json_is(load, JSON_TRUE) && !json_is(load, JSON_FALSE))
 		return entry_fail_field(r, "alwaysLoad", "true or false");
 	r->s->always_load = json_bool(load);
+	/* A child's permissions are made after its servers, so its definition has rules instead. */
+	size_t known_count = COUNT_OF(known) - (r->entry->scope == MCP_SCOPE_AGENT);
+	if (known_count == COUNT_OF(known))
+		read_policies(r, json_get(v, "tools"));
 	r->s->comms = json_str_is(json_get(v, "role"), "comms"); /* another role means nothing here */
 	for (struct json_member m = json_members(v); r->notes && m.key; m = json_member_next(v, m)) {
 		size_t i = 0;
-		while (i < COUNT_OF(known) && !json_str_is(m.key, known[i]))
+		while (i < known_count && !json_str_is(m.key, known[i]))
 			i++;
-		if (i == COUNT_OF(known))
+		if (i == known_count)
 			buf_addf(r->notes, "%s: " STR_FMT " is not known and has no effect\n", r->place,
 				 STR_ARG(utf8_cut(json_raw(m.key), 60)));
 	}

@@ -196,7 +196,7 @@ static void session_rejoin_servers(struct cadre_session *s)
 	}
 	for (size_t i = 0; i < config->count; i++)
 		if (config->items[i].standing == MCP_COUNTS)
-			mcp_selection_join(agent_own_servers(&s->tree.main), config->items[i].server);
+			agent_join_server(&s->tree.main, config->items[i].server);
 }
 
 int session_answer_approval(struct cadre_session *s, const char *id, const char *const *answers, size_t count)

@@ -96,13 +96,14 @@ static int open_session(const struct wire_request *r, struct err *err)
 	const struct json *managed = json_get(r->body, "managedSettings");
 	const struct json *names = json_get(r->body, "sdkMcpServers");
 	const struct json *manifests = json_get(r->body, "sdkMcpServerManifests");
+	const struct json *configs = json_get(r->body, "sdkMcpServerConfigs");
 	const struct json *skills = json_get(r->body, "skills");
 	struct str title = json_str(json_get(r->body, "title"), r->arena);
 
 	for (const struct json *v = json_first(names); v; v = json_next(names, v)) {
 		struct str name = json_str(v, r->arena);
 		if (name.n)
-			wire_add_server(r->wire, name, json_get_str(manifests, name));
+			wire_add_server(r->wire, name, json_get_str(manifests, name), json_get_str(configs, name));
 	}
 	if (set_system_prompt(r, err) < 0 || set_announced(r, err) < 0 || set_servers(r, err) < 0)
 		return -(int)err->kind;

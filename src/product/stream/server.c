@@ -184,7 +184,7 @@ struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server
 		w = w->next;
 	if (!w && sv->wires) {
 		w = sv->wires;
-		wire_add_server(w, str_from(server->name), NULL);
+		wire_add_server(w, str_from(server->name), NULL, NULL);
 	}
 	t->base = (struct mcp_transport){ .class = &transport_class,
 					  .handlers = *handlers,
@@ -199,20 +199,33 @@ struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server
 	return &t->base;
 }
 
-void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest)
+/* A time limit that is too short counts as none. */
+static struct mcp_server *read_sdk_server(struct str name, const struct json *config)
 {
-	static const char entry[] = "{\"type\":\"sdk\"}"; /* nothing else is known of it */
+	const struct json *timeout = json_get(config, "timeout"), *load = json_get(config, "alwaysLoad");
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf notes = { 0 }, entry = { 0 };
+	struct mcp_server *server = NULL;
+	uint64_t ms;
+
+	json_addf(&entry, "{type:'sdk', alwaysLoad:!!%d, tools:%.*s", json_bool(load),
+		  STR_ARG(json_raw(json_get(config, "tools"))));
+	if (json_u64(timeout, &ms) && ms >= 1000)
+		buf_addf(&entry, ",\"timeout\":%llu", (unsigned long long)ms);
+	buf_addch(&entry, '}');
+	const struct json *root = json_read(&reader, buf_str(&entry));
+	(void)mcp_server_read(&(struct mcp_entry){ .name = name, .value = root, .scope = MCP_SCOPE_FLAG }, &notes,
+			      &server, NULL, NULL);
+	return server;
+}
+
+void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest, const struct json *config)
+{
 	struct services *sv = w->services;
 	struct str json = manifest ? json_raw(manifest) : STR("");
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_BUF struct buf notes = { 0 };
-	struct mcp_server *server = NULL;
-	const struct json *root;
-
 	/* Sessions that are opened from now on have it. */
-	if (!w->session && json_parse(&reader, entry, sizeof entry - 1, &root, NULL) == 0)
-		(void)mcp_server_read(&(struct mcp_entry){ .name = name, .value = root, .scope = MCP_SCOPE_FLAG },
-				      &notes, &server, NULL, NULL);
+	struct mcp_server *server = w->session ? NULL : read_sdk_server(name, config);
+
 	if (server) {
 		struct host_server *h = xnew(struct host_server, .next = sv->host_servers, .server = server);
 		sv->host_servers = h;

@@ -238,7 +238,7 @@ static int join_new(const struct wire_request *r, struct json_member m, bool *re
 		map_set(&r->wire->named_servers, arena_str(&r->wire->arena, name), r->wire);
 	if (status == 0 && !mcp_selection_find(set, name)) {
 		*ret_added = true;
-		mcp_selection_join(set, server);
+		agent_join_server(&r->wire->session->tree.main, server);
 	}
 	mcp_server_unref(server);
 	return status;

@@ -178,7 +178,8 @@ extern const struct hook_runner wire_hook_runner; /* of callback hooks; its data
 void wire_put_agents(struct json_out *out, const struct agent_tree *t); /* "agents" */
 void wire_put_models(struct json_out *out, const struct services *sv);
 /* server.c */
-void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest);
+/* config: its entry of sdkMcpServerConfigs; NULL: none */
+void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest, const struct json *config);
 void wire_drop_server(struct cadre_wire *w, struct str name);
 /* servers.c */
 void wire_put_servers(struct json_out *out, struct cadre_wire *w); /* "mcpServers" */
