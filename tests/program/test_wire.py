@@ -635,6 +635,21 @@ def a_host_may_forbid_single_tools_of_a_server_or_have_them_asked_about(lab):
         assert client.over().code == 0
 
 
+def the_manifest_of_a_server_counts_behind_the_end_of_the_input(lab):
+    lab.model(ECHO)
+    manifest = {"initializeResult": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "o", "version": "1"}},
+                "toolsListResult": {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}}
+    initialize = {"subtype": "initialize", "sdkMcpServers": ["own"], "sdkMcpServerManifests": {"own": manifest}}
+    prompt = {"type": "user", "message": {"role": "user", "content": "go"}}
+    with open(os.path.join(lab.work, "input"), "w+", encoding="ascii") as f:  # a file is read to its end at once
+        f.write(json.dumps({"type": "control_request", "request_id": "i", "request": initialize}) + "\n" + json.dumps(prompt) + "\n")
+        f.seek(0)
+        frames = lab.start(*ARGS, stdin=f).wait().frames()
+    init = next(f for f in frames if f.get("subtype") == "init")
+    assert [(s["name"], s["status"]) for s in init["mcp_servers"]] == [("own", "connected")], init
+    assert not [f for f in frames if f.get("subtype") == "informational"], frames
+
+
 def settings_rules_and_servers_may_come_with_initialize(lab):
     """Where no other user of the machine can read them."""
     lab.model('rule\n  turn 1\n  call Bash {"command": "printenv TOLD; touch made"}\nrule\n  text {{last_result}}\n')
@@ -699,6 +714,7 @@ if __name__ == "__main__":
          the_end_of_the_input_answers_what_was_asked_with_no, a_request_that_is_withdrawn_gets_no_answer,
          a_reader_that_does_not_read_does_not_grow_our_memory, thirty_two_clients_at_once_are_served,
          a_host_may_forbid_single_tools_of_a_server_or_have_them_asked_about,
+         the_manifest_of_a_server_counts_behind_the_end_of_the_input,
          only_the_skills_that_initialize_names_are_the_models,
          a_text_that_the_client_composed_is_no_command_and_names_no_file, what_a_user_pasted_stands_behind_what_was_typed,
          a_message_that_asks_nothing_comes_with_the_next_prompt, settings_rules_and_servers_may_come_with_initialize,

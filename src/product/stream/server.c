@@ -105,15 +105,13 @@ static void transport_send(struct mcp_transport *base, int64_t id, struct str js
 	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
 	AUTO_BUF struct buf request = { 0 };
 
-	if (t->closing)
+	if (t->closing || (t->server && answer_from_manifest(t, id, json)))
 		return;
 	if (!t->wire || t->wire->input_over) {
 		if (id)
 			transport_deliver(t, id, STR("the client of this server has disconnected"));
 		return;
 	}
-	if (answer_from_manifest(t, id, json))
-		return;
 	struct errand *e = xnew(struct errand, .transport = t, .id = id);
 	json_addf(&request, "{subtype:'mcp_message', server_name:'%s', message:%.*s}", t->server->name, STR_ARG(json));
 	t->asks++;
