@@ -113,6 +113,16 @@ static void shell_prepare(struct evaluation *ev)
 			k->cwds[k->cwd_count++] = path_absolute(&ev->arena, k->cwds[n], to->text);
 		k->lost = k->lost || !to || !str_is(c->words[0].text, "cd") || k->cwd_count == SHELL_CWDS_MAX;
 	}
+	for (size_t i = 0; i < k->form_count; i++) /* env -C DIR runs the rest of its words there */
+		for (size_t n = 1; shell_runs(&k->forms[i], "env") && n < k->forms[i].word_count; n++) {
+			struct str word = k->forms[i].words[n].text;
+			struct str dir = str_is_one_of(k->forms[i].words[n - 1].text, "-C|--chdir") ? word
+					 : str_starts(word, STR("-C"))                              ? str_tail(word, 2)
+					 : str_starts(word, STR("--chdir="))                        ? str_tail(word, 8)
+												    : STR("");
+			if (dir.n && k->cwd_count < SHELL_CWDS_MAX)
+				k->cwds[k->cwd_count++] = path_absolute(&ev->arena, k->cwds[0], dir);
+		}
 	for (size_t i = 0; i < k->form_count; i++)
 		operands_add(&k->files, &ev->arena, &k->forms[i], k->cwds);
 	k->file_count = k->files.count;
@@ -133,14 +143,19 @@ static void shell_find_mentions(struct evaluation *ev)
 	k->mentioned = true;
 	for (size_t i = 0; i < k->form_count; i++) {
 		const struct shell_command *c = &k->forms[i];
-		bool silent = shell_takes_no_files(c) && !goes_on && !c->assignment_count && !shell_runs(c, "set");
+		bool sets = shell_runs(c, "read|set") ||
+			    (shell_runs(c, "printf") && c->word_count > 1 && str_starts(c->words[1].text, STR("-v")));
+		bool silent = shell_takes_no_files(c) && !goes_on && !c->assignment_count && !sets;
 		for (size_t n = 0; n < c->redirect_count; n++)
 			silent = silent && (c->redirects[n].target.literal || !c->redirects[n].writes_file);
 		bool fed = shell_runs(c, "xargs") && c->redirect_count;
-		bool known =
-			!fed && shell_is_read_only(c) && !shell_takes_no_files(c) && !str_is(c->words[0].text, "git");
+		bool known = !fed && !sets && shell_is_read_only(c) && !shell_takes_no_files(c) &&
+			     !str_is(c->words[0].text, "git");
 		for (size_t n = 1; n < c->word_count && known; n++)
-			known = c->words[n].literal || !memchr(c->words[n].source.p, '$', c->words[n].source.n);
+			known = (c->words[n].literal || !memchr(c->words[n].source.p, '$', c->words[n].source.n)) &&
+				!str_starts(c->words[n].text, STR("/proc/"));
+		for (size_t n = 0; n < c->redirect_count; n++)
+			known = known && !str_starts(c->redirects[n].target.text, STR("/proc/"));
 		if (!silent && !known)
 			mentions_add(&k->mentions, &ev->arena, c, k->cwds);
 	}

@@ -21,8 +21,20 @@ struct mention_word {
 	bool names_things; /* a word without a dot or slash is not a file: npm run build */
 };
 
+/* A command that opens one of these opens its own directory; we would open that of cadre. */
+static struct str without_own_link(struct str path)
+{
+	static const char *const links[] = { "/proc/self/cwd/", "/proc/thread-self/cwd/" };
+
+	for (size_t i = 0; i < COUNT_OF(links); i++)
+		if (str_starts(path, str_from(links[i])))
+			return str_tail(path, strlen(links[i]));
+	return path;
+}
+
 static void mention_path(const struct mention_word *w, struct str path)
 {
+	path = without_own_link(path);
 	bool plain = !memchr(path.p, '/', path.n) && !memchr(path.p, '.', path.n) && !str_starts(path, STR("~"));
 	struct mentions *m = w->mentions;
 
@@ -105,6 +117,17 @@ static void mention_glob(const struct mention_word *w, struct str pattern)
 		mention_path(w, str_from(found.list[i].file.path));
 }
 
+/* What stands for any text may begin with a dot, which a wildcard in front does not match: $x.pem, "$x"rc. */
+static void mention_pattern(const struct mention_word *w, struct str pattern)
+{
+	struct str name = shell_base_name(pattern);
+
+	mention_glob(w, pattern);
+	if (name.n > 1 && name.p[0] == '*' && name.p[1] != '*')
+		mention_glob(w, str_from(arena_printf(w->arena, "%.*s.%.*s", (int)(name.p - pattern.p), pattern.p,
+						      (int)name.n, name.p)));
+}
+
 /* .$x, .${x:-env}, f$(cmd): a file whose name has what stands around the expansion. An expansion alone says nothing. */
 static struct str expansions_as_wildcards(struct arena *a, struct str text)
 {
@@ -168,7 +191,30 @@ static void mention_word(const struct mention_word *w, const struct shell_word *
 		mention_glob(w, around);
 	struct str pattern = expansions_as_wildcards(w->arena, text);
 	if (pattern.n && !str_has(text, STR("$PWD")) && !str_has(text, STR("$HOME")))
-		mention_glob(w, pattern);
+		mention_pattern(w, pattern);
+}
+
+/* xargs -I% cat .%: what it is given stands in place of the mark. */
+static void mention_replaced(const struct mention_word *w, const struct shell_command *c)
+{
+	struct str mark = STR("{}");
+
+	for (size_t i = 1; i < c->word_count; i++) {
+		struct str word = c->words[i].text;
+		bool option = str_starts(word, STR("-I"));
+		if (option && (word.n > 2 || i + 1 < c->word_count))
+			mark = word.n > 2 ? str_tail(word, 2) : c->words[++i].text;
+		if (option || !mark.n)
+			continue;
+		for (struct str rest = word; rest.p;) {
+			struct str part = str_cut(&rest, ' ');
+			const char *at = part.n > mark.n ? memmem(part.p, part.n, mark.p, mark.n) : NULL;
+			if (at)
+				mention_pattern(
+					w, str_from(arena_printf(w->arena, "%.*s*" STR_FMT, (int)(at - part.p), part.p,
+								 STR_ARG(str_between(at + mark.n, part.p + part.n)))));
+		}
+	}
 }
 
 void mentions_add(struct mentions *m, struct arena *a, const struct shell_command *c, const char *const *cwds)
@@ -183,20 +229,24 @@ void mentions_add(struct mentions *m, struct arena *a, const struct shell_comman
 		w.writes = (r->writes_file && !r->target.literal) || shell_runs(c, "xargs");
 		if (r->body)
 			mention_tokens(&w, *r->body, delimiters);
-		else if (r->op == SHELL_HERE_STRING || w.writes)
+		else if (r->op == SHELL_HERE_STRING || w.writes || str_starts(r->target.text, STR("/proc/")))
 			mention_word(&w, &r->target);
 	}
 	w.writes = false;
 	if (!c->word_count)
 		return;
 	bool sed = str_is(c->words[0].text, "sed") || str_ends(c->words[0].text, STR("/sed"));
+	if (shell_runs(c, "xargs"))
+		mention_replaced(&w, c);
 	w.names_things = shell_takes_subcommands(c->words[0].text);
+	bool splits =
+		!w.names_things || shell_runs(c, "gmake|make"); /* sqlite3 x '.import F t', make --eval='$(file < F)' */
 	for (size_t i = 1; i < c->word_count; i++) {
 		w.writes = shell_may_write_word(c, i);
 		mention_word(&w, &c->words[i]);
 		for (struct str rest = c->words[i].text;
-		     c->words[i].literal && !w.names_things && memchr(rest.p, ' ', rest.n);) {
-			struct str part = str_cut(&rest, ' '); /* sqlite3 x '.import F t' */
+		     c->words[i].literal && splits && memchr(rest.p, ' ', rest.n);) {
+			struct str part = str_cut(&rest, ' ');
 			mention_tokens(&w, part, delimiters);
 			if (!memchr(rest.p, ' ', rest.n))
 				mention_tokens(&w, rest, delimiters);
@@ -218,7 +268,7 @@ void mentions_add_text(struct mentions *m, struct arena *a, struct str text, con
 		struct str word = str_cut(&rest, ' ');
 		while (word.n && char_in(word.p[word.n - 1], ";)&|\n"))
 			word.n--;
-		if (memchr(word.p, '*', word.n) || memchr(word.p, '?', word.n))
+		if (memchr(word.p, '*', word.n) || memchr(word.p, '?', word.n) || memchr(word.p, '{', word.n))
 			mention_glob(&w, word);
 	}
 }

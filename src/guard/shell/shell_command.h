@@ -62,7 +62,7 @@ bool shell_changes_tree(const struct shell_command *c, size_t index); /* or remo
 /* It shows what is in the files of the directories that it names. ret_hidden: those too that begin with a dot. ret_here: it names
  * none and means the current one. */
 bool shell_reads_tree(const struct shell_command *c, bool *ret_hidden, bool *ret_here);
-/* A find whose names other commands of the text get: find -exec, | xargs, for f in $(find). */
+/* A command that lists names, hidden ones too, which other commands of the text get: find -exec, ls -A | xargs, cat $(find). */
 bool shell_hands_on_names(const struct shell_command *c, const struct shell_script *script);
 /* git shows what is in files, which it takes from its own store: show, log -p, diff, grep ... c is a git command. */
 bool shell_git_shows_contents(const struct shell_command *c);

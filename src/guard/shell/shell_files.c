@@ -138,6 +138,8 @@ bool shell_reads_tree(const struct shell_command *c, bool *ret_hidden, bool *ret
 
 	*ret_hidden = true;
 	*ret_here = str_is_one_of(name, "ack|ag|pt|sift|ugrep"); /* they search the directory, unless files are named */
+	*ret_here = *ret_here || (str_is(name, "git") && c->word_count > 1 && str_is(c->words[1].text, "grep") &&
+				  (has_word(c, "--untr") || has_word(c, "--no-in")));
 	if (*ret_here)
 		return true;
 	if (!p || str_is_one_of(name, "[|cd|df|du|find|ls|popd|pushd|pwd|readlink|realpath|stat|test|tree") ||
@@ -155,11 +157,25 @@ bool shell_reads_tree(const struct shell_command *c, bool *ret_hidden, bool *ret
 	return true;
 }
 
+/* Programs that list names, and how they list those too that begin with a dot or that git does not have */
+static bool lists_hidden_names(const struct shell_command *c)
+{
+	struct str name = shell_base_name(c->words[0].text);
+
+	if (str_is(name, "ls"))
+		return has_letter(c, "aAf") || has_word(c, "--a");
+	if (str_is_one_of(name, "fd|fdfind"))
+		return has_letter(c, "Hu") || has_word(c, "--hid") || has_word(c, "--unr");
+	if (str_is(name, "rg"))
+		return has_word(c, "--files") && (has_letter(c, "u.") || has_word(c, "--hid") || has_word(c, "--unr"));
+	return str_is(name, "git") && has_word(c, "ls-files") && (has_letter(c, "o") || has_word(c, "--oth"));
+}
+
 bool shell_hands_on_names(const struct shell_command *c, const struct shell_script *script)
 {
-	bool on = has_word(c, "-exec") || has_word(c, "-ok");
+	bool on = has_word(c, "-exec") || has_word(c, "-ok") || (c->where & SHELL_IN_SUBSTITUTION);
 
-	if (!shell_runs(c, "find"))
+	if (!shell_runs(c, "find") && !lists_hidden_names(c))
 		return false;
 	for (size_t i = 0; i < script->count && !on; i++)
 		on = shell_runs(&script->commands[i], "parallel|xargs");
