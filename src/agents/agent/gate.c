@@ -49,7 +49,7 @@ static struct tool_call *gate_wait_end(struct gate_wait *p)
 	return call;
 }
 
-/* A search shows what is below its directory, so nobody can tell before whether it shows a file that the rule is about. */
+/* A search shows what is below its directory, and whether it shows a file that the rule is about is known only afterwards. */
 static bool may_show_hidden(const struct tool_call *call, const struct permission *alone,
 			    const struct permission_verdict *v)
 {

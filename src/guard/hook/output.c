@@ -7,7 +7,7 @@
  *
  * Stdout is JSON if its first character is '{'. JSON that cannot be read is plain text; JSON that can, but says
  * something that is not in the protocol, is an error and nothing of it counts. Of a guard that exits with 0 both are an
- * answer that nobody knows (`unread`). */
+ * answer that is not known (`unread`). */
 #include "guard/hook/output.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"

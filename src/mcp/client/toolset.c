@@ -5,6 +5,7 @@
  * Of a result, text is collected in order; an image ends a run of text and becomes a block of its own. Without an image
  * the result is plain text. Content that is neither text nor an image for the model becomes a file. */
 #include "mcp/client/toolset.h"
+#include "core/tool/image_head.h"
 #include "lib/base/base64.h"
 #include "lib/base/map.h"
 #include "lib/base/utf8.h"
@@ -30,7 +31,6 @@ enum {
 	DEFAULT_TOKENS = 25000,
 	BYTES_PER_TOKEN = 4,
 	MOST_CHARS = 500000,
-	IMAGE_LIMIT = 5 << 20, /* of base64, what the API takes */
 	IMAGES_LIMIT = 20,
 };
 
@@ -70,13 +70,21 @@ static bool is_image_type(struct str mime)
 
 const char *mcp_image_refusal(struct str mime, struct str data)
 {
+	AUTO_BUF struct buf bytes = { 0 };
+	struct image_head head;
 	size_t padding = data.n < 2 || data.p[data.n - 1] != '=' ? 0 : data.p[data.n - 2] == '=' ? 2 : 1;
 
 	if (!is_image_type(mime))
 		return "left out: the model cannot see this type";
 	if (!data.n || data.n % 4 || !str_is_name((struct str){ data.p, data.n - padding }, "+/"))
 		return "left out: not base64";
-	return data.n > IMAGE_LIMIT ? "left out: too large" : NULL;
+	if (data.n > IMAGE_BASE64_LIMIT)
+		return "left out: too large";
+	if (base64_decode(&bytes, data, NULL) < 0 || image_head_read(buf_str(&bytes), &head, NULL) < 0)
+		return "left out: damaged";
+	if (!str_is_nocase(mime, image_media_type(head.type)))
+		return "left out: it is of another type";
+	return MAX(head.width, head.height) > IMAGE_EDGE_LIMIT ? "left out: too large" : NULL;
 }
 
 /* Saves the content to a file and adds a line with its path. */

@@ -1,27 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * image.h - images: what their first bytes say, decoding and encoding, and how they fit into a request. */
+ * image.h - images: decoding and encoding, and how they fit into a request. */
 #pragma once
+#include "core/tool/image_head.h"
 #include "lib/base/buf.h"
-#include "lib/base/str.h"
-
-/* Type and size of an image and whether it is complete, from its bytes and without decoding. The name of a file is not used. */
-
-enum image_type { IMAGE_NONE, IMAGE_PNG, IMAGE_JPEG, IMAGE_GIF, IMAGE_WEBP };
-
-enum { IMAGE_MAGIC_LEN = 16 }; /* bytes that image_type_of() wants to see */
-
-struct image_head {
-	enum image_type type;
-	uint32_t width, height; /* pixels; never 0 */
-	bool moves;             /* more than one picture */
-	uint8_t held;           /* how the camera was held: EXIF's orientation, 2 to 8; 0 or 1: upright */
-};
-
-enum image_type image_type_of(struct str head);
-const char *image_media_type(enum image_type type); /* "image/png" */
-/* Walks through the whole file. -ERR_PARSE: it is not an image of its type, it is damaged, or its end is missing; such a file must
- * not be sent, because the API refuses the whole conversation that holds it. */
-int image_head_read(struct str bytes, struct image_head *ret_head, struct err *err);
 
 /* Pixels: decoding, scaling and encoding through libgd, which is loaded when the first image needs it.
  *
@@ -44,8 +25,6 @@ void image_codec_close(struct image_codec *c);
 
 enum {
 	IMAGE_FILE_LIMIT = 32 << 20,   /* that are looked at */
-	IMAGE_BASE64_LIMIT = 5 << 20,  /* of one image; above it the API refuses the request */
-	IMAGE_EDGE_LIMIT = 8000,       /* the same, in pixels */
 	IMAGE_GOOD_EDGE = 1568,        /* models see no more; the API itself scales what is larger */
 	IMAGE_GOOD_BYTES = 500 * 1024, /* more than this is worth the work */
 };

@@ -8,6 +8,8 @@
 #include "peer.h"
 #include "tests.h"
 
+#define PIXEL "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
 struct stage {
 	struct peer peer;
 	struct mcp_pool *pool;
@@ -204,13 +206,41 @@ TEST(an_image_is_a_block_between_the_texts)
 	struct tool_call *call = run(
 		&s,
 		"{\"content\":[{\"type\":\"text\",\"text\":\"before\"},{\"type\":\"image\",\"mimeType\":\"image/png\","
-		"\"data\":\"QUJD\"},{\"type\":\"text\",\"text\":\"after\"}]}");
+		"\"data\":\"" PIXEL "\"},{\"type\":\"text\",\"text\":\"after\"}]}");
 
 	CHECK_STR(buf_str(&call->result), "before\n[image, image/png]\nafter");
 	CHECK_STR(buf_str(&call->result_blocks),
 		  "[{\"type\":\"text\",\"text\":\"before\"},{\"type\":\"image\",\"source\":{\"type\":\"base64\","
-		  "\"media_type\":\"image/png\",\"data\":\"QUJD\"}},{\"type\":\"text\",\"text\":\"after\"}]");
+		  "\"media_type\":\"image/png\",\"data\":\"" PIXEL "\"}},{\"type\":\"text\",\"text\":\"after\"}]");
 	tool_call_free(call);
+	stage_release(&s);
+}
+
+/* One of them in a request, and the API refuses the whole conversation. */
+TEST(an_image_that_the_api_would_refuse_becomes_a_file)
+{
+	static const struct {
+		const char *result, *text;
+	} cases[] = {
+		{ "{\"content\":[{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"QUJD\"}]}",
+		  "left out: damaged; saved to " },
+		{ "{\"content\":[{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9aw==\"}]}",
+		  "left out: damaged; saved to " },
+		{ "{\"content\":[{\"type\":\"image\",\"mimeType\":\"image/jpeg\",\"data\":\"" PIXEL "\"}]}",
+		  "left out: it is of another type; saved to " },
+		{ "{\"content\":[{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"iVBORw0KGgoAAAANSUhEUgAAIygAAAABCAIAAAA8QZISAAAAAElFTkSuQmCC\"}]}",
+		  "left out: too large; saved to " },
+	};
+	struct stage s;
+
+	stage_init(&s);
+	stage_connect(&s);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct tool_call *call = run(&s, cases[i].result);
+		CHECK(str_has(buf_str(&call->result), str_from(cases[i].text)));
+		CHECK_INT(call->result_blocks.n, 0);
+		tool_call_free(call);
+	}
 	stage_release(&s);
 }
 
@@ -241,7 +271,7 @@ static char *long_result(size_t n)
 	buf_addstr(&b, "{\"content\":[{\"type\":\"text\",\"text\":\"");
 	for (size_t i = 0; i < n; i++)
 		buf_addch(&b, 'x');
-	buf_addstr(&b, "\"},{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"QUJD\"}]}");
+	buf_addstr(&b, "\"},{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"" PIXEL "\"}]}");
 	return buf_take(&b, NULL);
 }
 
@@ -271,7 +301,7 @@ TEST(long_output_goes_to_a_file_and_images_stay)
 		unsetenv("MAX_MCP_OUTPUT_TOKENS");
 		CHECK_INT(str_has(buf_str(&call->result), STR("/toolu_9.txt")), cases[i].to_file);
 		CHECK_INT(str_has(buf_str(&call->result_blocks), STR("<persisted-output>")), cases[i].to_file);
-		CHECK(str_has(buf_str(&call->result_blocks), STR("\"data\":\"QUJD\"")));
+		CHECK(str_has(buf_str(&call->result_blocks), STR("\"data\":\"" PIXEL "\"")));
 		tool_call_free(call);
 		stage_release(&s);
 	}
@@ -349,8 +379,8 @@ int test_tool(void)
 			 T(a_long_description_is_cut_and_a_long_name_is_left_out),
 			 T(tools_of_an_old_catalog_stay_valid_after_the_list_has_changed),
 			 T(results_are_mapped_to_text_and_errors), T(an_image_is_a_block_between_the_texts),
-			 T(sound_becomes_a_file), T(long_output_goes_to_a_file_and_images_stay),
-			 T(a_failure_names_the_server_and_the_tool),
+			 T(an_image_that_the_api_would_refuse_becomes_a_file), T(sound_becomes_a_file),
+			 T(long_output_goes_to_a_file_and_images_stay), T(a_failure_names_the_server_and_the_tool),
 			 T(a_cancelled_call_is_cancelled_at_the_server_and_still_ends),
 			 T(an_agent_without_the_server_cannot_call_its_tool));
 }

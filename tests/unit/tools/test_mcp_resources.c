@@ -84,13 +84,16 @@ TEST(a_resource_is_read_from_its_server)
 	stage_init(&s);
 	toolbox_begin(&s.box, "ReadMcpResourceTool", "{\"server\":\"srv\",\"uri\":\"mem://a\"}");
 	CHECK(peer_was_sent(&s.peer, "\"method\":\"resources/read\",\"params\":{\"uri\":\"mem://a\",\"_meta\""));
-	peer_say(&s.peer,
-		 "{\"id\":%lld,\"result\":{\"contents\":[{\"uri\":\"mem://a\",\"text\":\"one\"},{\"uri\":\"mem://p\","
-		 "\"mimeType\":\"image/png\",\"blob\":\"QUJD\"}]}}",
-		 (long long)peer_last_id(&s.peer));
+	peer_say(
+		&s.peer,
+		"{\"id\":%lld,\"result\":{\"contents\":[{\"uri\":\"mem://a\",\"text\":\"one\"},{\"uri\":\"mem://p\","
+		"\"mimeType\":\"image/png\",\"blob\":\"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==\"}]}}",
+		(long long)peer_last_id(&s.peer));
 	toolbox_finish(&s.box);
 	CHECK_STR(toolbox_text(&s.box), "[Resource mem://a]\none\n[Resource mem://p]\n[image, image/png]");
-	CHECK(str_has(buf_str(&s.box.call->result_blocks), STR("\"data\":\"QUJD\"")));
+	CHECK(str_has(
+		buf_str(&s.box.call->result_blocks),
+		STR("\"data\":\"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==\"")));
 	stage_release(&s);
 }
 
