@@ -410,9 +410,13 @@ const struct agent_definition *agent_registry_of_user(const struct catalog *r, c
 {
 	const struct agent_definition *found = NULL;
 
-	for (size_t i = 0; r && i < r->all_count; i++)
-		if (r->all[i].item->source == SOURCE_USER && !strcasecmp(r->all[i].name, name))
-			found = r->all[i].definition;
+	for (size_t i = 0; r && i < r->all_count; i++) {
+		const struct catalog_entry *e = &r->all[i];
+		enum definition_source source = e->item->source;
+		if ((source == SOURCE_USER || source == SOURCE_FLAG || source == SOURCE_MANAGED) &&
+		    agent_type_same(str_from(e->name), str_from(name)) && !(found && strcasecmp(e->name, name) != 0))
+			found = e->definition;
+	}
 	return found;
 }
 

@@ -46,7 +46,8 @@ int agent_registry_new(const struct catalog_sources *sources, struct catalog **r
 
 /* An active agent: by its exact type, else by an alias, else ignoring case and separators. NULL: there is none. */
 const struct catalog_entry *agent_registry_find(const struct catalog *r, struct str type);
-/* The user's own of this name, whether or not another has its place; NULL: there is none. */
+/* The user's or the administrator's own that a caller could mean by this name, whether or not another has its place; NULL: there is
+ * none. */
 const struct agent_definition *agent_registry_of_user(const struct catalog *r, const char *name);
 /* Returns a reference, or NULL with ERR_NOT_FOUND or ERR_DENIED (and the rule) in err. */
 struct agent_definition *agent_registry_get(const struct catalog *r, struct str type, struct err *err);
