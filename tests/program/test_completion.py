@@ -164,7 +164,15 @@ def the_manual_page_is_formatted_without_a_warning(lab):
         assert expected in plain, expected
 
 
+def titles_of_sessions_cannot_act_on_the_terminal(lab):
+    lab.model("rule\n  text ok\n")
+    assert lab.cadre("-p", "hello\x1b]0;x\x07 \u009b31m\u202e there").code == 0
+    for done in (lab.cadre("-p", "--resume"), lab.cadre("completion", "reply", "--", "--resume", "")):
+        said = done.out + done.err
+        assert "hello" in said and "there" in said and not set("\x1b\x07\u009b\u202e") & set(said), done
+
+
 if __name__ == "__main__":
-    main(bash_completes_flags_values_commands_and_their_words, fish_completes_flags_values_commands_and_their_words,
+    main(titles_of_sessions_cannot_act_on_the_terminal, bash_completes_flags_values_commands_and_their_words, fish_completes_flags_values_commands_and_their_words,
          zsh_completes_flags_values_commands_and_their_words, every_shell_completes_the_ids_of_sessions,
          the_manual_page_is_formatted_without_a_warning)

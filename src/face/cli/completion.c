@@ -4,6 +4,7 @@
  * means behind a tab; or ":", where files follow. So the tables of flags and commands are read in one place.
  * To add a shell: its script, and a row in completion_shells. */
 #include "face/cli/completion.h"
+#include "face/screen/paint.h"
 
 struct reply {
 	struct buf *out;
@@ -29,10 +30,11 @@ static void offer_sessions(const struct reply *r)
 	if (c)
 		(void)cadre_command(c, COUNT_OF(words), words, NULL, &report, NULL, 0);
 	for (size_t i = 0; i < cadre_report_rows(report); i++) {
-		AUTO_BUF struct buf id = { 0 };
+		AUTO_BUF struct buf id = { 0 }, shown = { 0 };
 		struct str title = str_from(cadre_report_cell(report, i, 0));
 		buf_append(&id, str_cut(&title, '\t'));
-		offer(r, "", id.p, title);
+		render_line(&shown, title);
+		offer(r, "", id.p, buf_str(&shown));
 	}
 	cadre_report_free(report);
 	cadre_free(c);

@@ -9,6 +9,7 @@
 #include "face/cli/configure.h"
 #include "face/cli/run.h"
 #include "face/cli/view.h"
+#include "face/screen/paint.h"
 #include "face/screen/term.h"
 #include "face/tui/tui.h"
 
@@ -50,8 +51,11 @@ static int run_conversation(const struct args *args)
 			struct cadre_report *report = NULL;
 			struct cadre *c = cadre_new(NULL, 0);
 			if (c && cadre_command(c, COUNT_OF(words), words, NULL, &report, NULL, 0) == CADRE_OK)
-				for (size_t i = 0; i < cadre_report_rows(report) && i < MOST; i++)
-					fprintf(stderr, "  %s\n", cadre_report_cell(report, i, 0));
+				for (size_t i = 0; i < cadre_report_rows(report) && i < MOST; i++) {
+					AUTO_BUF struct buf line = { 0 };
+					render_text(&line, str_from(cadre_report_cell(report, i, 0)));
+					fprintf(stderr, "  %s\n", line.p);
+				}
 			cadre_report_free(report);
 			cadre_free(c);
 		}
