@@ -107,5 +107,20 @@ def a_marketplace_does_not_become_another_one(lab):
     assert known["shop"]["source"]["url"] == "file://" + one, known
 
 
+def what_the_first_command_makes_is_for_its_user_alone(lab):
+    """Before a session has made the directory of the configuration. An address may have a token in it."""
+    market = shop(lab, "p")
+    make_plugin(market, "p")
+    before = os.umask(0)
+    for words in (("marketplace", "add", market), ("install", market + "/p")):
+        shutil.rmtree(lab.home + "/.claude", ignore_errors=True)
+        done = lab.cadre("plugin", *words)
+        modes = {oct(os.stat(place).st_mode & 0o777) for place in (lab.home + "/.claude", lab.home + "/.claude/plugins")}
+        assert done.code == 0 and modes == {"0o700"}, (words, modes, done)
+    os.umask(before)
+    done = lab.cadre("plugin", "marketplace", "add", "https://me:the-token@127.0.0.1:1/x.git")
+    assert done.code == 1 and "127.0.0.1:1/x.git" in done.err and "the-token" not in done.err + done.out, done
+
+
 if __name__ == "__main__":
-    main(a_plugin_that_gains_power_waits_for_consent, a_source_is_a_repository_and_nothing_else, a_marketplace_does_not_become_another_one)
+    main(what_the_first_command_makes_is_for_its_user_alone, a_plugin_that_gains_power_waits_for_consent, a_source_is_a_repository_and_nothing_else, a_marketplace_does_not_become_another_one)

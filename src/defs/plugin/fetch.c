@@ -74,6 +74,15 @@ static int git_run(const char *const *argv, const char *url, const char *what, s
 	return program_run(&(struct program){ .argv = argv, .envp = env, .what = what }, err);
 }
 
+/* Without the user and password of an address. */
+static const char *address_shown(struct arena *a, const char *url)
+{
+	const char *host = strstr(url, "://");
+	const char *at = host ? memchr(host + 3, '@', strcspn(host + 3, "/?#")) : NULL;
+
+	return at ? arena_printf(a, "%.*s%s", (int)(host + 3 - url), url, at + 1) : url;
+}
+
 /* A commit that is pinned may be anywhere in the history, so all of it comes, and no branch is unpacked before. */
 int git_clone(const struct git_source *source, const char *dir, struct err *err)
 {
@@ -89,7 +98,7 @@ int git_clone(const struct git_source *source, const char *dir, struct err *err)
 	argv[n++] = "--";
 	argv[n++] = source->url;
 	argv[n] = dir;
-	int status = git_run(argv, source->url, arena_printf(&a, "git clone %s", source->url), err);
+	int status = git_run(argv, source->url, arena_printf(&a, "git clone %s", address_shown(&a, source->url)), err);
 	if (status < 0 || !source->sha)
 		return status;
 	const char *const checkout[] = { GIT, "-C", dir, "checkout", "--quiet", "--detach", source->sha, NULL };

@@ -84,8 +84,10 @@ static int record_set(const char *plugins_dir, const char *file, const struct st
 		      struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
+	const char *path = path_join(&a, plugins_dir, file);
+	int status = file_make_parents(path, err); /* for the user alone: an address may have a token in it */
 
-	return settings_set_member(path_join(&a, plugins_dir, file), names, count, json, err);
+	return status < 0 ? status : settings_set_member(path, names, count, json, err);
 }
 
 int record_market(const char *plugins_dir, const char *name, struct str source_json, const char *dir, struct err *err)

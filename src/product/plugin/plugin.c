@@ -326,6 +326,8 @@ static int record_wish(struct change *k, const char *id, enum wish wish, struct 
 
 	if (status == 0)
 		status = services_check_target(k->ctx.services, path, err);
+	if (status == 0 && path_is_inside(path, k->ctx.config_dir))
+		status = file_make_parents(path, err); /* for the user alone; a project may be shared */
 	if (status == 0) {
 		trust_note_local(k->ctx.config_dir, path);
 		status = settings_set_member(path, names, COUNT_OF(names), words[wish], err);
