@@ -350,6 +350,15 @@ static int64_t read_opening(const struct settings *s, const char *key, bool held
 	return 0;
 }
 
+/* A project that is not trusted may put commands inside; that they need no question there is for a user who did so. */
+static bool is_enabled_by_user(const struct settings *s)
+{
+	int64_t said[LAYER_COUNT];
+
+	read_layers(s, "sandbox.enabled", said);
+	return said[LAYER_USER] == 1 || said[LAYER_FLAG] == 1 || said[LAYER_MANAGED] == 1;
+}
+
 /* The machine's owner, or the one who started this session, wants no command outside: then files of the project open nothing. */
 static bool read_lock(const struct settings *s)
 {
@@ -389,7 +398,8 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->locked = r.locked = read_lock(s);
 	p->enabled = read_strict(s, "sandbox.enabled", true, false);
 	p->fail_if_unavailable = p->enabled && read_strict(s, "sandbox.failIfUnavailable", true, false);
-	p->auto_allow = read_opening(s, "sandbox.autoAllowBashIfSandboxed", r.locked);
+	p->auto_allow = read_opening(s, "sandbox.autoAllowBashIfSandboxed", r.locked) &&
+			(settings_trusted(s) || is_enabled_by_user(s));
 	p->hooks = cage_level(settings_cstr(s, "sandbox.cadre.hooks", a));
 	p->servers = cage_level(settings_cstr(s, "sandbox.cadre.mcpServers", a));
 	p->managed_domains_only = settings_bool(s, "sandbox.network.allowManagedDomainsOnly");

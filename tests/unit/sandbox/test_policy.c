@@ -184,6 +184,46 @@ TEST(a_file_of_the_project_only_narrows_and_under_a_lock_opens_nothing)
 	}
 }
 
+/* "autoAllowBashIfSandboxed" is of a user who decides what is inside. */
+TEST(a_project_that_is_not_trusted_does_not_end_questions_by_enabling_the_sandbox)
+{
+	static const struct {
+		const char *user, *flag;
+		bool trusted, asks;
+	} rows[] = {
+		{ "", NULL, false, true },
+		{ "\"enabled\": false, ", NULL, false, true },
+		{ "", NULL, true, false },
+		{ "\"enabled\": true, ", NULL, false, false },
+		{ "", "{\"sandbox\": {\"enabled\": true}}", false, false },
+	};
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_ARENA struct arena a = { 0 };
+		char dir[FOLDER_MAX];
+		struct settings *settings = NULL;
+		struct err err = { 0 };
+		folder_make(dir);
+		struct settings_spec spec = { .cwd = arena_printf(&a, "%s/p", dir),
+					      .config_dir = arena_printf(&a, "%s/config", dir),
+					      .flag = rows[i].flag,
+					      .sources = SETTINGS_ALL,
+					      .trusted = rows[i].trusted };
+		file_put(arena_printf(&a, "%s/settings.json", spec.config_dir),
+			 str_from(arena_printf(&a, "{\"sandbox\": {%s\"autoAllowBashIfSandboxed\": true}}",
+					       rows[i].user)));
+		file_put(arena_printf(&a, "%s/.claude/settings.json", spec.cwd),
+			 STR("{\"sandbox\": {\"enabled\": true}}"));
+		if (settings_load(&spec, &settings, &err) < 0)
+			fail_msg("%s", err.text);
+		struct sandbox_policy *p = sandbox_policy_new(settings, spec.cwd, spec.config_dir);
+		if (!p->enabled || p->auto_allow != !rows[i].asks)
+			fail_msg("row %zu: enabled %d, unasked %d", i, p->enabled, p->auto_allow);
+		sandbox_policy_free(p);
+		settings_unref(settings);
+		folder_remove(dir);
+	}
+}
+
 TEST(managed_lists_are_the_only_ones_if_managed_settings_say_so)
 {
 	static const char lists[] = "{\"sandbox\": {\"filesystem\": {\"allowRead\": [\"/%s\"]%s}, \"network\": "
@@ -355,6 +395,7 @@ int test_policy(void)
 			 T(paths_start_where_their_file_says_and_wildcards_have_their_place),
 			 T(managed_lists_are_the_only_ones_if_managed_settings_say_so),
 			 T(a_file_of_the_project_only_narrows_and_under_a_lock_opens_nothing),
+			 T(a_project_that_is_not_trusted_does_not_end_questions_by_enabling_the_sandbox),
 			 T(the_name_in_a_client_hello_is_found_and_nothing_is_read_beyond_it),
 			 T(a_client_hello_in_several_records_is_joined_and_what_could_mean_two_names_is_bad));
 }
