@@ -180,6 +180,24 @@ def many_agents_are_grouped_and_counted(lab):
         s.until("❯")
 
 
+def agents_that_end_together_are_one_line(lab):
+    lab.model(MANY.replace("delay 600000", "latency 700ms"), log=True)
+    with screen(lab, size=(100, 30)) as s:
+        ready(s)
+        s.press("delegate it", "enter")
+        s.seen("120 agents begin")
+        s.press("C-t")
+        s.until("Agents: 120 . 0 run")
+        s.press("enter", "right", "down", "x")  # the group is open
+        s.until("it has ended")
+        s.press("q")
+        ready(s)
+        rows = s.all()
+        lines, counted = sum("finished (" in r for r in rows), [int(r.split()[1]) for r in rows if "agents have finished" in r]
+        assert lines + sum(counted) == 120 and lines < 60, (lines, counted)
+        leave(s)
+
+
 def beside_a_long_title_is_seen_what_an_agent_does(lab):
     title = "Map 日本語 all the sources of this project, with a title that has no end in sight"
     lab.model('rule main\n  agent main\n  prompt contains "delegate it"\n  turn 1\n  call Agent {"description": "%s", "prompt": "wait part", '
@@ -350,6 +368,7 @@ def the_same_in_plain_mode(lab):
 
 if __name__ == "__main__":
     main(the_tree_folds_sorts_finds_and_follows_one_agent, in_a_low_window_the_rows_that_can_be_missed_go_first, an_agent_that_is_interrupted_has_one_line, many_agents_are_grouped_and_counted,
+         agents_that_end_together_are_one_line,
          beside_a_long_title_is_seen_what_an_agent_does, the_list_of_what_is_to_be_done_keeps_its_key, agents_are_rows_in_plain_mode_too,
          a_session_that_is_continued_shows_its_title_its_age_its_messages_and_its_agents, notices_go_the_way_of_the_terminal,
          notices_go_the_way_that_the_setting_names,

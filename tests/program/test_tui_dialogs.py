@@ -157,6 +157,9 @@ def questions_are_tabs_and_take_several_answers(lab):
         s.press("2", "enter")
         s.seen("The tool said:")
         ready(s)
+        before = [r for r in s.all() if r]
+        at = before.index("? Which sizes? : Small, Large")  # once
+        assert before[at + 1:at + 3] == ["? Which colour? : Blue", next(r for r in before if "The tool said:" in r)], before
         leave(s)
     said = str(lab.models[0].bodies()[-1]["messages"][-1])
     assert "Blue" in said and "Small, Large" in said, said
@@ -411,6 +414,9 @@ def a_plan_is_shown_as_markdown_and_approved(lab):
         s.seen("The tool said: ")
         ready(s)
         s.until(" . plan . ? keys", gone=True)
+        rows = s.all()
+        at = rows.index("1. First do it")  # it stays, and what the tool tells the model is not shown
+        assert rows[at + 1:at + 4] == ["2. Then test it", "? the plan : Yes", "● ExitPlanMode"], rows
         leave(s)
     assert "approved the plan" in str(lab.models[0].bodies()[-1]["messages"][-1])
 

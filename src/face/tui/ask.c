@@ -227,6 +227,7 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 	ask->permission = !ask->count;
 	ask->count = MAX(ask->count, (size_t)1);
 	ask->inquiries = xcalloc(ask->count, sizeof *ask->inquiries);
+	ask->is_plan = ask->permission && !strcmp(cadre_event_name(e), "ExitPlanMode");
 	if (ask->permission) {
 		describe_call(t, &ask->inquiries[0].text, e);
 		if (!t->lines)
@@ -411,8 +412,11 @@ static void say_answer(struct tui *t, const struct ask *ask, const char *answer)
 
 	if (t->lines) /* it stands there as it was typed */
 		return;
+	if (ask->is_plan) /* the answer does not tell what was approved */
+		feed_styled(t, &ask->inquiries[0].text);
 	styled_addf(&s, LOOK_DIM, "%s ", tui_mark(t, MARK_ASKS));
-	styled_add(&s, LOOK_DIM, utf8_cut(ask->permission ? str_trim(second) : first, 160));
+	styled_add(&s, LOOK_DIM,
+		   ask->is_plan ? STR("the plan") : utf8_cut(ask->permission ? str_trim(second) : first, 160));
 	styled_add(&s, LOOK_DIM, STR(" : "));
 	styled_add_foreign(&s, LOOK_PLAIN, str_from(answer));
 	feed_styled(t, &s);

@@ -23,6 +23,7 @@ struct ask {
 	struct ask *next;
 	char *id, *agent;
 	bool permission;
+	bool is_plan;              /* to leave plan mode */
 	bool is_edit;              /* of the main agent, whose mode could accept edits */
 	struct form *form;         /* of a server; NULL: questions with choices */
 	char *rule;                /* that "always" would store; NULL: none */

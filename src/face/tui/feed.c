@@ -15,7 +15,7 @@ enum {
 	DIFF_ROWS = 30,
 	DIFF_COLUMNS = 9,
 	SUMMARY_BYTES = 200,
-	STARTS_SHOWN = 6 /* agents that begin together */,
+	STARTS_SHOWN = 6 /* agents that begin, or end, together */,
 	SLOW_MS = 1000
 };
 
@@ -69,8 +69,9 @@ static void write_lines(struct tui *t, const struct styled *lines)
 		tui_changed(t);
 }
 
-/* Reads and searches that follow each other become one line; it is written when something else happens. */
-static void feed_folded(struct tui *t)
+/* Reads and searches that follow each other become one line; it is written when something else happens. So do agents that begin
+ * together, and those that end before the next frame. */
+void feed_folded(struct tui *t)
 {
 	struct folded *f = &t->folded;
 	AUTO_BUF struct buf b = { 0 };
@@ -90,7 +91,11 @@ static void feed_folded(struct tui *t)
 		styled_clear(&f->lines);
 		styled_addf(&f->lines, LOOK_DIM, "%s %u agents begin\n", tui_mark(t, MARK_TOOL), f->starts);
 	}
-	f->reads = f->searches = f->starts = 0;
+	if (f->ends > STARTS_SHOWN) {
+		styled_clear(&f->lines);
+		styled_addf(&f->lines, LOOK_DIM, "%s %u agents have finished\n", tui_mark(t, MARK_DONE), f->ends);
+	}
+	f->reads = f->searches = f->starts = f->ends = 0;
 	write_lines(t, &f->lines);
 	styled_clear(&f->lines);
 }
@@ -309,6 +314,8 @@ static void tool_started(struct tui *t, const struct cadre_event *e)
 	struct tool_run *run = xcalloc(1, sizeof *run);
 	struct str rest = view_call_subject(e), subject = str_cut(&rest, '\n');
 
+	if (!strcmp(cadre_event_name(e), "ExitPlanMode")) /* the plan is shown whole, with its question */
+		subject = STR("");
 	feed_blocks(t, t->answer.n);
 	end_thinking(t);
 	*run = (struct tool_run){ .id = xstrdup(cadre_event_id(e)),
@@ -368,7 +375,7 @@ bool feed_is_quiet(const char *name)
 {
 	static const char *const names[] = { "Read",  "Edit",       "Write",      "NotebookEdit", "TodoWrite",
 					     "Agent", "Task",       "TaskCreate", "TaskUpdate",   "TaskList",
-					     "Skill", "ToolSearch", "TaskGet" };
+					     "Skill", "ToolSearch", "TaskGet",    "ExitPlanMode" };
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (!strcmp(names[i], name))
@@ -393,7 +400,7 @@ static void paint_call(struct tui *t, const struct tool_run *run, bool failed, s
 
 	styled_addf(s, failed ? LOOK_RED : LOOK_CYAN, "%s ", tui_mark(t, failed ? MARK_FAILED : MARK_TOOL));
 	styled_add_foreign(s, LOOK_BOLD, str_from(run->name));
-	styled_add(s, LOOK_PLAIN, STR(" "));
+	styled_add(s, LOOK_PLAIN, run->summary[0] ? STR(" ") : STR(""));
 	styled_add_foreign(s, LOOK_PLAIN, str_from(run->summary));
 	if (run->added || run->removed) {
 		styled_addf(s, LOOK_GREEN, " +%zu", run->added);
@@ -418,6 +425,7 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 	if (!run)
 		return;
 	bool is_agent = !strcmp(run->name, "Agent") || !strcmp(run->name, "Task");
+	bool is_told = is_agent || !strcmp(run->name, "AskUserQuestion");
 	if (is_agent) /* what follows its first line is for the model */
 		text = str_cut(&text, '\n');
 	size_t lines = text.n > 0;
@@ -431,14 +439,14 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 	bool searches = !failed && (!strcmp(run->name, "Grep") || !strcmp(run->name, "Glob"));
 	if (!failed && !strcmp(run->name, "TaskCreate"))
 		todo_created(t, text);
-	if (failed || !is_agent) {
-		/* the start and the end of an agent have lines of their own */
+	if (failed ||
+	    !is_told) { /* the start and the end of an agent, and answers to questions, have lines of their own */
 		paint_call(t, run, failed, lines, &s);
 		styled_append(&s, &run->patch, 0, run->patch.text.n);
 		if (failed || !feed_is_quiet(run->name))
 			add_excerpt(t, &s, failed ? LOOK_RED : LOOK_DIM, text, HEAD_ROWS, TAIL_ROWS);
 	}
-	if ((reads || searches) && t->folded.starts)
+	if ((reads || searches) && t->folded.starts + t->folded.ends)
 		feed_folded(t);
 	if (reads || searches) {
 		t->folded.reads += reads;
@@ -576,16 +584,20 @@ static void feed_child(struct tui *t, const struct cadre_event *e)
 	if (kind == CADRE_AGENT_STARTED || kind == CADRE_AGENT_ENDED) {
 		bool bad = kind == CADRE_AGENT_ENDED && cadre_event_is_error(e);
 		agent_note(&b, e);
-		if (kind == CADRE_AGENT_STARTED) {
-			if (t->folded.reads + t->folded.searches)
-				feed_folded(t);
-			if (++t->folded.starts > STARTS_SHOWN)
-				return;
-			styled_addf(&t->folded.lines, LOOK_DIM, "%s ", tui_mark(t, MARK_TOOL));
-			styled_add_line(&t->folded.lines, LOOK_DIM, buf_str(&b));
+		if (bad) {
+			feed_line(t, LOOK_RED, tui_mark(t, MARK_FAILED), buf_str(&b));
 			return;
 		}
-		feed_line(t, bad ? LOOK_RED : LOOK_DIM, tui_mark(t, bad ? MARK_FAILED : MARK_DONE), buf_str(&b));
+		struct folded *f = &t->folded;
+		unsigned *count = kind == CADRE_AGENT_STARTED ? &f->starts : &f->ends;
+		if (f->reads + f->searches + f->starts + f->ends != *count) /* of another kind */
+			feed_folded(t);
+		if (++*count > STARTS_SHOWN)
+			return;
+		styled_addf(&f->lines, LOOK_DIM, "%s ",
+			    tui_mark(t, kind == CADRE_AGENT_STARTED ? MARK_TOOL : MARK_DONE));
+		styled_add_line(&f->lines, LOOK_DIM, buf_str(&b));
+		tui_changed(t);
 	} else if (kind == CADRE_ERROR) {
 		agent_title(&b, e);
 		buf_addstr(&b, ": ");

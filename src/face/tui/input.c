@@ -387,10 +387,8 @@ static bool agents_key(struct tui *t, const struct key *key)
 		t->agent_focus = 0;
 	else if (action == ACTION_AGENT_OPEN)
 		job_cadre(t, "logs", str_from(r->id), show_log);
-	else if (action == ACTION_AGENT_STOP && input_is_twice(t, r->id))
-		job_cadre(t, "stop", str_from(r->id), stop_result);
 	else if (action == ACTION_AGENT_STOP)
-		tui_note(t, "x again stops it and all below it");
+		roster_stop(t, r);
 	return true;
 }
 

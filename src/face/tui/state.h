@@ -66,8 +66,8 @@ struct tool_run {
 
 /* Reads and searches that follow each other, until something else is written */
 struct folded {
-	struct styled lines;              /* of the first one */
-	unsigned reads, searches, starts; /* starts: of agents */
+	struct styled lines;                    /* of the first one */
+	unsigned reads, searches, starts, ends; /* starts, ends: of agents */
 };
 
 struct tui {
@@ -233,6 +233,7 @@ bool feed_is_quiet(const char *name);                             /* a tool whos
 void feed_words(struct tui *t, unsigned look, struct str text);   /* prose of others: broken at words */
 void feed_foreign(struct tui *t, unsigned look, struct str text); /* lines of others, unwrapped */
 void feed_styled(struct tui *t, const struct styled *lines);
+void feed_folded(struct tui *t); /* what is one line so far is complete */
 void feed_prompt(struct tui *t, struct str text);
 struct str feed_result_text(struct str text); /* a result without the marks for the model around it */
 /* A line of output as a terminal leaves it: what stands behind the last return to its start */
@@ -398,6 +399,7 @@ void page_open_agents(struct tui *t);
 void roster_add_rows(struct tui *t, struct page *p, size_t room);
 void roster_key(struct tui *t, struct page *p, const struct key *key, char letter);
 void roster_send(struct tui *t, struct page *p);
+void roster_stop(struct tui *t, const struct agent_row *r); /* the second time */
 bool roster_has_team(const struct tui *t);
 const struct agent_row *roster_find(const struct tui *t,
 				    struct str agent);                /* by its id, a member by its name; NULL: none */

@@ -113,6 +113,9 @@ void tui_draw(struct tui *t)
 	} else if (t->page) {
 		page_draw(t, &out);
 	} else {
+		if (t->folded.ends)
+			feed_folded(t);
+		t->due[TIMER_FRAME] = 0; /* those lines are in this one */
 		rows_frame(t, &row, &column);
 		region_draw(&t->region, t->rows, t->row_count, row, column, buf_str(&t->above), &out);
 		buf_clear(&t->above);

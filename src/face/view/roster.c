@@ -200,6 +200,16 @@ static void say_result(struct tui *t, struct str output, bool ok)
 	tui_note(t, line.n ? line.p : ok ? "done" : "it failed");
 }
 
+void roster_stop(struct tui *t, const struct agent_row *r)
+{
+	if (r->ended_ms)
+		tui_note(t, "it has ended");
+	else if (input_is_twice(t, r->id))
+		job_cadre(t, "stop", str_from(r->id), say_result);
+	else
+		tui_note(t, "x again stops it and all below it");
+}
+
 const struct agent_row *roster_find(const struct tui *t, struct str agent)
 {
 	const struct agent_row *r = map_get(&t->agents.by_id, agent);
@@ -305,10 +315,7 @@ void roster_key(struct tui *t, struct page *p, const struct key *key, char lette
 	} else if (letter == 'm' && !r->group) {
 		p->writing = true;
 	} else if ((letter == 'x' || letter == 'X') && !r->group) {
-		if (input_is_twice(t, r->agent->id))
-			job_cadre(t, "stop", str_from(r->agent->id), say_result);
-		else
-			tui_note(t, "x again stops it and all below it");
+		roster_stop(t, r->agent);
 	} else if (letter == 'y') {
 		tui_copy(t, str_from(r->agent->id), "its id");
 	}
