@@ -248,7 +248,8 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 		break;
 	case CADRE_TOOL_ENDED:
 		if (cadre_event_is_error(e))
-			line_note(v, RED, v->reader ? "tool failed: " : "  ", first_line(text));
+			line_note(v, RED, v->reader ? "tool failed: " : "  ",
+				  first_line(view_result_text(str_trim(text))));
 		break;
 	case CADRE_RETRY:
 	case CADRE_NOTIFICATION:

@@ -115,6 +115,15 @@ struct str view_call_subject(const struct cadre_event *e)
 	return str_starts(text, STR("{\"")) ? STR("") : text;
 }
 
+struct str view_result_text(struct str text)
+{
+	struct str open = STR("<tool_use_error>"), close = STR("</tool_use_error>");
+
+	if (!str_starts(text, open) || !str_ends(text, close))
+		return text;
+	return (struct str){ text.p + open.n, text.n - open.n - close.n };
+}
+
 static const char *note_label(const struct view *v, const struct cadre_event *e)
 {
 	switch (cadre_event_kind(e)) {

@@ -70,6 +70,7 @@ int view_flush(struct view *v, unsigned timeout_ms, struct err *err);
 void view_note(struct view *v, const struct cadre_event *e);
 struct str view_event_text(const struct cadre_event *e);
 struct str view_call_subject(const struct cadre_event *e); /* "": its input is JSON, which says nothing to a person */
+struct str view_result_text(struct str text);              /* a result without the marks for the model around it */
 static inline bool view_is_error(const struct cadre_event *e) /* of a message for the user: not a note of a hook */
 {
 	return cadre_event_kind(e) == CADRE_ERROR && strcmp(cadre_event_name(e), "note") != 0;

@@ -383,15 +383,6 @@ bool feed_is_quiet(const char *name)
 	return false;
 }
 
-struct str feed_result_text(struct str text)
-{
-	struct str open = STR("<tool_use_error>"), close = STR("</tool_use_error>");
-
-	if (!str_starts(text, open) || !str_ends(text, close))
-		return text;
-	return (struct str){ text.p + open.n, text.n - open.n - close.n };
-}
-
 /* The line of a call: mark, name, subject; lines, changes and time behind it */
 static void paint_call(struct tui *t, const struct tool_run *run, bool failed, size_t lines, struct styled *s)
 {
@@ -418,7 +409,7 @@ static void paint_call(struct tui *t, const struct tool_run *run, bool failed, s
 static void tool_ended(struct tui *t, const struct cadre_event *e)
 {
 	struct tool_run *run = take_tool(t, cadre_event_id(e));
-	struct str text = feed_result_text(str_trim(view_event_text(e)));
+	struct str text = view_result_text(str_trim(view_event_text(e)));
 	AUTO_STYLED struct styled s = { 0 };
 	bool failed = cadre_event_is_error(e);
 
@@ -461,7 +452,7 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 /* In plain mode the line of a call was written when it began, with the first line of an error behind it. */
 static void feed_plain_call(struct tui *t, const struct cadre_event *e)
 {
-	struct str text = feed_result_text(str_trim(view_event_text(e)));
+	struct str text = view_result_text(str_trim(view_event_text(e)));
 	enum cadre_event_kind kind = cadre_event_kind(e);
 	struct tool_run *run = NULL;
 	AUTO_STYLED struct styled s = { 0 };

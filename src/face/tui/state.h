@@ -235,7 +235,6 @@ void feed_foreign(struct tui *t, unsigned look, struct str text); /* lines of ot
 void feed_styled(struct tui *t, const struct styled *lines);
 void feed_folded(struct tui *t); /* what is one line so far is complete */
 void feed_prompt(struct tui *t, struct str text);
-struct str feed_result_text(struct str text); /* a result without the marks for the model around it */
 /* A line of output as a terminal leaves it: what stands behind the last return to its start */
 struct str feed_output_line(struct str line);
 extern const char *const usage_names[USAGE_PARTS];

@@ -101,7 +101,7 @@ static void add_result(struct past *p, struct str text, bool failed)
 	unsigned look = failed ? LOOK_RED : LOOK_DIM;
 	size_t rows = 0;
 
-	text = feed_result_text(str_trim(text));
+	text = view_result_text(str_trim(text));
 	for (struct str rest = text; rest.p && text.n; rows++) {
 		struct str line = feed_output_line(str_cut(&rest, '\n'));
 		if (!p->whole && rows == EXCERPT_ROWS) {
