@@ -391,6 +391,11 @@ def a_session_is_named_copied_and_exported(lab):
         s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
         ready(s)
         run(s, "/copy 2", "in the clipboard")
+        ready(s)
+        run(s, "/compact", "from a summary")  # a turn without an answer
+        ready(s)
+        run(s, "/copy")
+        s.until("the last answer is in the clipboard")
         leave(s)
     assert b"\x1b]52;c;" + base64.b64encode(b"I hear you.") in s.raw
     listed = json.loads(subprocess.run([CADRE, "sessions", "--json"], cwd=lab.work, env=lab.env, stdout=subprocess.PIPE).stdout)

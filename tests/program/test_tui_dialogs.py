@@ -417,7 +417,11 @@ def a_plan_is_shown_as_markdown_and_approved(lab):
         rows = s.all()
         at = rows.index("1. First do it")  # it stays, and what the tool tells the model is not shown
         assert rows[at + 1:at + 4] == ["2. Then test it", "? the plan : Yes", "● ExitPlanMode"], rows
-        leave(s)
+        s.press("C-o")
+        s.until("q leaves")
+        s.until(lambda rows: "2. Then test it" in rows and "● ExitPlanMode" in rows)
+        s.press("q")
+        leave(ready(s))
     assert "approved the plan" in str(lab.models[0].bodies()[-1]["messages"][-1])
 
 

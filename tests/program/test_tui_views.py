@@ -404,8 +404,9 @@ def the_past_begins_with_a_call_and_says_what_was_interrupted(lab):
 
 
 def the_past_shows_of_calls_what_the_view_shows(lab):
-    """What an agent's call returns at once is for the model; what is read is not repeated."""
+    """What an agent's call returns at once is for the model; what is read is not repeated; of an edit the difference is shown."""
     write(lab, "a.txt", "secret one\n")
+    write(lab, "b.txt", "first\nsecond\n")
     lab.model("""
 rule child
   agent general-purpose
@@ -417,6 +418,14 @@ rule calls
   call Read {"file_path": "none.txt"}
   call Bash {"command": "echo printed", "description": "e"}
   call Agent {"description": "Map it", "prompt": "map", "subagent_type": "general-purpose", "run_in_background": true}
+rule reads
+  prompt contains "change it"
+  turn 1
+  call Read {"file_path": "b.txt"}
+rule edits
+  prompt contains "change it"
+  turn 2
+  call Edit {"file_path": "b.txt", "old_string": "second", "new_string": "third"}
 rule says
   text I hear you.
 """)
@@ -426,12 +435,23 @@ rule says
         s.seen("I hear you.")
         s.seen('Agent "Map it" finished')
         leave(ready(s))
-    with view(lab, "--continue") as s:
+    with view(lab, "--continue", "--allowedTools=Edit") as s:
         rows = ready(s).all()
-        calls = [r.split(" . ")[0][:28] for r in rows if r[:1] == "●" or r[:4] == "    "]
-        assert calls == ["● Read a.txt", "● Read none.txt", "    File does not exist. Not", "● Bash echo printed", "    printed", "● Agent Map it"], rows
+        calls = [r.split(" . ")[0][:28] for r in rows if r[:1] in ("●", "✗") or r[:4] == "    "]
+        assert calls == ["● Read a.txt", "✗ Read none.txt", "    File does not exist. Not", "● Bash echo printed", "    printed", "● Agent Map it"], rows
         assert not any("secret one" in r or "agentId" in r for r in rows), rows
-        leave(s)
+        s.press("change it", "enter")
+        s.seen("2 + third")
+        leave(ready(s))
+    edit = ["● Edit b.txt", "        1   first", "        2 - second", "        2 + third"]
+    with view(lab, "--continue") as s:
+        rows = [r[:24] for r in ready(s).all()]
+        assert any(rows[i:i + 4] == edit for i in range(len(rows))), rows
+        s.press("C-o")
+        s.until("q leaves")
+        s.until(lambda rows: any([r[:24] for r in rows[i:i + 4]] == edit for i in range(len(rows))))
+        s.press("q")
+        leave(ready(s))
 
 
 def the_list_of_what_is_to_be_done_is_a_row(lab):

@@ -12,8 +12,6 @@ enum {
 	HEAD_ROWS = 3,
 	TAIL_ROWS = 5,
 	PROMPT_ROWS = 20,
-	DIFF_ROWS = 30,
-	DIFF_COLUMNS = 9,
 	SUMMARY_BYTES = 200,
 	STARTS_SHOWN = 6 /* agents that begin, or end, together */,
 	SLOW_MS = 1000

@@ -34,6 +34,8 @@ enum {
 	COPIES = 10,         /* answers that /copy knows */
 	MOST_DENIED = 30,    /* calls that /permissions knows */
 	NARROW_COLUMNS = 60, /* below it tables are lists */
+	DIFF_ROWS = 30,      /* of an edit in the conversation, beside numbers in so many columns */
+	DIFF_COLUMNS = 9,
 	SHOWN_MICROS = 5000, /* of a turn or an agent: less would be $0.00 */
 	USAGE_PARTS = 4,     /* usage_names, the last one is the answer */
 };

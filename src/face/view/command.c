@@ -506,11 +506,12 @@ static void run_stop(struct tui *t, const struct slash *slash, struct str rest)
 
 static void run_copy(struct tui *t, const struct slash *slash, struct str rest)
 {
+	size_t first = !t->copies[0].n; /* the last turn may have had no answer */
 	uint64_t back = 1;
 
 	if (rest.n && (!str_to_u64(rest, &back) || !back))
 		back = COPIES + 1;
-	const struct buf *text = back <= COPIES ? &t->copies[back - 1] : NULL;
+	const struct buf *text = first + back <= COPIES ? &t->copies[first + back - 1] : NULL;
 	if (text && text->n)
 		tui_copy(t, buf_str(text), back == 1 ? "the last answer" : "the answer");
 	else

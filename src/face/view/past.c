@@ -52,12 +52,15 @@ static struct str call_subject(const struct json *input, struct arena *a)
 }
 
 struct past_call {
-	struct styled line; /* empty: it was written */
+	struct styled line; /* without its mark; empty: it was written */
 	bool quiet;         /* the view does not show what it returns, so it is left out of the last messages, too */
 };
 
-static void write_call(struct past *p, struct past_call *call)
+static void write_call(struct past *p, struct past_call *call, bool failed)
 {
+	if (call->line.text.n)
+		styled_addf(p->out, failed ? LOOK_RED : LOOK_CYAN, "%s ",
+			    tui_mark(p->tui, failed ? MARK_FAILED : MARK_TOOL));
 	styled_append(p->out, &call->line, 0, call->line.text.n);
 	styled_clear(&call->line);
 }
@@ -66,7 +69,7 @@ static void write_call(struct past *p, struct past_call *call)
 static void write_calls(struct past *p)
 {
 	for (struct map_entry *e = map_next(&p->calls, NULL); e; e = map_next(&p->calls, e))
-		write_call(p, e->value);
+		write_call(p, e->value, false);
 }
 
 static void drop_calls(struct past *p)
@@ -90,10 +93,12 @@ static void add_call(struct past *p, const struct json *b, struct arena *a)
 		(void)map_set(&p->calls, id, call);
 	}
 	call->quiet = name && feed_is_quiet(name);
-	styled_addf(&call->line, LOOK_CYAN, "%s ", tui_mark(p->tui, MARK_TOOL));
+	if (name && !strcmp(name, "ExitPlanMode"))
+		markdown_render(json_str(json_get(json_get(b, "input"), "plan"), a), p->columns, true, p->out);
 	styled_add_foreign(&call->line, LOOK_BOLD, str_from(name ? name : ""));
-	styled_add(&call->line, LOOK_PLAIN, STR(" "));
-	styled_add_line(&call->line, LOOK_PLAIN, call_subject(json_get(b, "input"), a));
+	struct str subject = call_subject(json_get(b, "input"), a);
+	styled_add(&call->line, LOOK_PLAIN, subject.n ? STR(" ") : STR(""));
+	styled_add_line(&call->line, LOOK_PLAIN, subject);
 }
 
 static void add_result(struct past *p, struct str text, bool failed)
@@ -142,7 +147,8 @@ static void add_commands(struct past *p, struct str text)
 	}
 }
 
-static void add_block(struct past *p, bool of_user, const struct json *b, struct arena *a)
+/* patch: of the edit whose result it is; NULL: of none */
+static void add_block(struct past *p, bool of_user, const struct json *b, const struct json *patch, struct arena *a)
 {
 	const struct json *type = json_get(b, "type"), *content = json_get(b, "content");
 	struct str text = str_trim(json_str(json_is(b, JSON_STRING) ? b : json_get(b, "text"), a));
@@ -179,7 +185,13 @@ static void add_block(struct past *p, bool of_user, const struct json *b, struct
 		bool failed = json_bool(json_get(b, "is_error"));
 		struct past_call *call = map_get(&p->calls, json_str(json_get(b, "tool_use_id"), a));
 		if (call)
-			write_call(p, call);
+			write_call(p, call, failed);
+		if (patch && !failed) {
+			size_t added, removed;
+			diff_paint(p->tui, patch, DIFF_COLUMNS, p->whole ? SIZE_MAX : DIFF_ROWS, p->out, &added,
+				   &removed);
+			return;
+		}
 		if (call && call->quiet && !failed && !p->whole)
 			return;
 		if (json_is(content, JSON_STRING))
@@ -215,10 +227,12 @@ static void add_line(struct past *p, struct str line)
 		return;
 	}
 	bool of_user = json_str_is(type, "user");
+	const struct json *patch = json_get(json_get(root, "toolUseResult"), "structuredPatch");
+	patch = json_first(patch) ? patch : NULL;
 	if (json_is(content, JSON_STRING))
-		add_block(p, of_user, content, &a);
+		add_block(p, of_user, content, NULL, &a);
 	for (const struct json *b = json_items(content); b; b = json_next(content, b))
-		add_block(p, of_user, b, &a);
+		add_block(p, of_user, b, patch, &a);
 }
 
 bool past_read(struct past *p, const char *path, size_t last)
