@@ -19,8 +19,8 @@ enum {
 	GAP_BYTES = 1 << 16, /* so much goes at once */
 	FIRST_LINES = 100,
 	LAST_LINES = 300,
-	JOINED_FIRST_BYTES =
-		10000, /* of an output that a prompt brings along: as much as the shell tool gives the model */
+	/* Of an output that a prompt brings along: as much as the shell tool gives the model */
+	JOINED_FIRST_BYTES = 10000,
 	JOINED_LAST_BYTES = 20000,
 	LINE_BYTES = 200,
 	EDITOR_END_MS = 1000,
