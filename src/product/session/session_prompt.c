@@ -97,6 +97,7 @@ int session_add_prompt(struct cadre_session *s, struct err *err)
 		return -(int)err->kind;
 	if (t->context.n && agent_remind(a, buf_str(&t->context), err) < 0)
 		return -(int)err->kind;
+	buf_clear(&t->context); /* one that is not on disk waits for the next prompt: SessionStart hooks run once */
 	if (t->opening.n) {
 		struct segment *block = segment_text(buf_str(&t->opening));
 		return query_add_user(q, &block, 1, false, err);
@@ -157,7 +158,6 @@ int session_commit(struct cadre_session *s, struct err *err)
 		status = session_take_load(s, !asks, err);
 	if (status == 0 && asks)
 		status = session_add_prompt(s, err);
-	buf_clear(&s->turn.context);
 	return status;
 }
 

@@ -168,7 +168,10 @@ static void open_named(struct trail *t, const char *fork_of)
 {
 	AUTO_ARENA struct arena a = { 0 };
 
-	open_trail(t, "{\"agent\": \"rev\", \"agents\": {\"rev\": {\"description\": \"d\", \"prompt\": \"p\"}}}");
+	open_trail(
+		t,
+		"{\"agent\": \"rev\", \"agents\": {\"rev\": {\"description\": \"d\", \"prompt\": \"p\"}}, "
+		"\"hooks\": {\"SessionStart\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo by a hook\"}]}]}}");
 	file_put(arena_printf(&a, "%s/managed/CLAUDE.md", t->stage.dir), STR("Use tabs."));
 	stage_set(&t->stage, "name", "a title");
 	if (!fork_of)
@@ -204,8 +207,8 @@ static void prompt_twice(struct trail *t, size_t room)
 
 TEST(what_a_conversation_begins_with_is_written_when_the_disk_has_room_again)
 {
-	static const char *const parts[] = { "\"custom-title\"", "\"agent-setting\"", "# Environment", "Use tabs.",
-					     "\"two\"" };
+	static const char *const parts[] = { "\"custom-title\"", "\"agent-setting\"", "# Environment",
+					     "Use tabs.",        "by a hook",         "\"two\"" };
 	AUTO_BUF struct buf whole = { 0 }, text = { 0 };
 	struct trail t = { 0 };
 	open_named(&t, NULL);
