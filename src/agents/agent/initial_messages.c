@@ -143,9 +143,14 @@ int agent_record_origin(struct agent *a, struct err *err)
 int agent_add_skills(struct agent *a, struct err *err)
 {
 	AUTO_BUF struct buf list = { 0 };
+	uint64_t listed = a->skills_listed, hash = a->skills_list_hash;
 
 	agent_list_skills(a, &list);
-	return list.n ? add_block(a, segment_text(buf_str(&list)), true, err) : 0;
+	if (!list.n || add_block(a, segment_text(buf_str(&list)), true, err) == 0)
+		return 0;
+	a->skills_listed = listed; /* the model has not got it */
+	a->skills_list_hash = hash;
+	return -(int)err->kind;
 }
 
 int agent_add_context(struct agent *a, struct err *err)

@@ -173,6 +173,8 @@ static void open_named(struct trail *t, const char *fork_of)
 		"{\"agent\": \"rev\", \"agents\": {\"rev\": {\"description\": \"d\", \"prompt\": \"p\"}}, "
 		"\"hooks\": {\"SessionStart\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo by a hook\"}]}]}}");
 	file_put(arena_printf(&a, "%s/managed/CLAUDE.md", t->stage.dir), STR("Use tabs."));
+	file_put(arena_printf(&a, "%s/managed/.claude/skills/tabs/SKILL.md", t->stage.dir),
+		 STR("---\ndescription: Indents lines\n---\nWith tabs.\n"));
 	stage_set(&t->stage, "name", "a title");
 	if (!fork_of)
 		return;
@@ -207,8 +209,8 @@ static void prompt_twice(struct trail *t, size_t room)
 
 TEST(what_a_conversation_begins_with_is_written_when_the_disk_has_room_again)
 {
-	static const char *const parts[] = { "\"custom-title\"", "\"agent-setting\"", "# Environment",
-					     "Use tabs.",        "by a hook",         "\"two\"" };
+	static const char *const parts[] = { "\"custom-title\"", "\"agent-setting\"", "# Environment", "Use tabs.",
+					     "by a hook",        "Indents lines",     "\"two\"" };
 	AUTO_BUF struct buf whole = { 0 }, text = { 0 };
 	struct trail t = { 0 };
 	open_named(&t, NULL);
