@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * failure.c - classifies failures; one table has the retries of each. */
 #include "core/wire/failure.h"
+#include "core/wire/error_words.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 
@@ -94,63 +95,6 @@ static void failure_set_text(struct failure *f, int status, struct str type, str
 	buf_addstr(&text, type.n ? ": " : "");
 	add_said(&text, message, 300);
 	snprintf(f->text, sizeof f->text, "%s", text.p);
-}
-
-struct error_words {
-	struct str type, code, message;
-};
-
-/* A message, or the JSON that stands in its place (Mistral) */
-static struct str message_text(const struct json *v, struct arena *arena)
-{
-	return json_is(v, JSON_OBJECT) || json_is(v, JSON_ARRAY) ? json_raw(v) : json_str(v, arena);
-}
-
-/* Companies and servers differ in shape; the first member that has a message counts. */
-static struct error_words read_error(const struct json *root, struct arena *arena)
-{
-	if (json_is(root, JSON_ARRAY))
-		root = json_first(root);
-	if (!json_get(root, "error") && json_get(json_get(root, "response"), "error")) /* of the Responses API */
-		root = json_get(root, "response");
-	const struct json *error = json_get(root, "error");
-	const struct json *list = json_get(root, "errors");
-	const struct json *detail = json_get(root, "detail");
-	const struct json *status = json_get(root, "base_resp"); /* MiniMax */
-	struct error_words words = { STR(""), STR(""), STR("") };
-
-	if (json_is(error, JSON_ARRAY)) /* Cloudflare */
-		error = json_first(error);
-	if (json_is(error, JSON_STRING)) {
-		words.message = json_str(error, arena);
-		error = root;
-	} else if (json_is(error, JSON_OBJECT)) {
-		words.message = message_text(json_get(error, "message"), arena);
-		words.type = json_str(json_get(error, "type"), arena);
-		if (!words.type.n)
-			words.type = json_str(json_get(error, "status"), arena);
-	} else if (json_is(list, JSON_ARRAY) && json_first(list)) {
-		error = json_first(list);
-		words.message = json_str(json_is(error, JSON_STRING) ? error : json_get(error, "message"), arena);
-	} else if (json_get(status, "status_msg")) {
-		error = status;
-		words.message = json_str(json_get(status, "status_msg"), arena);
-	} else if (json_get(root, "error_message")) { /* DeepInfra, in a stream */
-		error = root;
-		words.message = json_str(json_get(root, "error_message"), arena);
-		words.type = json_str(json_get(root, "error_type"), arena);
-	} else {
-		error = root;
-		words.message = message_text(json_get(root, json_get(root, "message") ? "message" : "Message"), arena);
-		words.type = json_str(json_get(root, json_get(root, "type") ? "type" : "__type"), arena);
-		struct str rest = words.type; /* "com.amazon.coral.service#AccessDeniedException" */
-		(void)str_cut(&rest, '#');
-		words.type = rest.p ? rest : words.type;
-		if (!words.message.n)
-			words.message = message_text(detail, arena);
-	}
-	words.code = json_str(json_get(error, "code"), arena);
-	return words;
 }
 
 static const char *memmem_nocase(struct str text, struct str part)
@@ -383,7 +327,7 @@ static const char *const no_model_words[] = { "model_not_found",
 static const char *const flagged_words[] = { "input was flagged", NULL };
 /* Ollama, llama.cpp: the same request fails again, also with a status of the server's own trouble. */
 static const char *const stuck_words[] = { "requires more system memory", "unable to load model", "Jinja Exception",
-					   NULL };
+					   "raise_exception(", NULL };
 /* The same: what the model wrote was no call. It may write another one. */
 static const char *const no_call_words[] = { "error parsing tool call", "Failed to parse input", NULL };
 
@@ -504,7 +448,7 @@ void failure_from_body(struct failure *f, int status, struct str body, const cha
 		body = str_tail(body, 3);
 	body = str_trim(body);
 	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0)
-		words = read_error(root, &arena);
+		words = error_words_of(root, &arena);
 	if (words.message.n || words.type.n) {
 		if (!words.type.n)
 			words.type = words.code.n || !type ? words.code : str_from(type);
@@ -541,7 +485,7 @@ void failure_from_page(struct failure *f, struct str page, const char *type)
 	if (html)
 		text = page_title(text, &arena);
 	else if (json_parse(&reader, text.p, text.n, &root, NULL) == 0)
-		words = read_error(root, &arena);
+		words = error_words_of(root, &arena);
 	text = words.message.n ? words.message : text;
 	size_t n = 0;
 	while (n < text.n && n < 100 && (unsigned char)text.p[n] >= ' ' && text.p[n] != 0x7f)
@@ -615,7 +559,7 @@ void failure_from_event(struct failure *f, struct str type, struct str message)
 void failure_from_error(struct failure *f, const struct json *root)
 {
 	AUTO_ARENA struct arena arena = { 0 };
-	struct error_words words = read_error(root, &arena);
+	struct error_words words = error_words_of(root, &arena);
 	int64_t number = 0;
 
 	bool numbered = json_i64(json_get(json_get(root, "error"), "code"), &number) || str_to_i64(words.code, &number);

@@ -106,6 +106,22 @@ static const struct {
 	{ 500,
 	  "{\"error\":{\"message\":\"\\n------\\nWhile executing\\tCall:\\n   ^\\nError: no\",\"type\":\"server_error\"}}",
 	  "server_error", "500 server_error: ------ While executing Call: ^ Error: no" },
+	{ 400, "{\"message\":[\"a must be a text\"],\"error\":\"Bad Request\",\"statusCode\":400}", "Bad Request",
+	  "400 Bad Request: [\"a must be a text\"]" },
+	{ 401, "{\"error\":\"invalid_token\",\"error_description\":\"it expired\"}", "invalid_token",
+	  "401 invalid_token: it expired" },
+	{ 400, "{\"error\":\"x\",\"message\":\"x\"}", "", "400 x" },
+	/* OpenRouter: of the server behind it, as JSON in a text, as text, as JSON */
+	{ 400,
+	  "{\"error\":{\"message\":\"Provider returned error\",\"code\":400,\"metadata\":{\"raw\":\"{\\\"object\\\":\\\"error\\\",\\\"message\\\":"
+	  "\\\"no such role\\\"}\",\"provider_name\":\"Mistral\"}}}",
+	  "", "400 Provider returned error (Mistral: no such role)" },
+	{ 429,
+	  "{\"error\":{\"message\":\"Provider returned error\",\"metadata\":{\"raw\":\"m is rate-limited upstream\"}}}",
+	  "", "429 Provider returned error (m is rate-limited upstream)" },
+	{ 502,
+	  "{\"error\":{\"message\":\"Provider returned error\",\"metadata\":{\"raw\":{\"error\":{\"message\":\"deep\"}},\"provider_name\":\"X\"}}}",
+	  "", "502 Provider returned error (X: deep)" },
 	{ 403, "<html><head><title> Log in </title></head></html>", "",
 	  "403 a web page answered, of a proxy or a login: Log in" },
 };
