@@ -116,6 +116,11 @@ def message(text, **more):
     return 200, {**SSE, **more}, b"".join(message_events([text])).decode()
 
 
+def refusal(text):
+    """An error of the Messages API, which the others read as well."""
+    return {"type": "error", "error": {"type": "invalid_request_error", "message": text}}
+
+
 def picture():
     """A PNG of one black pixel."""
     def part(kind, data):

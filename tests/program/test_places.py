@@ -53,13 +53,6 @@ def each_wire_and_header_of_a_place_is_used(lab):
             assert mock.seen[0]["headers"].get(name) == value, (own, mock.seen[0]["headers"])
 
 
-def a_name_of_a_model_stays_one_part_of_an_address(lab):
-    for name, path in (("gemini-3-pro", "gemini-3-pro"), ("a?b#c", "a%3Fb%23c"), ("../x y", "..%2Fx%20y")):
-        mock = Mock(lambda n, r: (200, SSE, chunks({"candidates": [{"content": {"parts": [{"text": "yes"}]}, "finishReason": "STOP"}]}, done=False)))
-        done = place(lab, {"work": {"wire": "gemini", "baseUrl": mock.url + "/v1"}}, "--model", name, "hi")
-        assert result(done)["result"] == "yes" and mock.seen[0]["path"] == "/v1/models/%s:streamGenerateContent?alt=sse" % path, (done, mock.seen)
-
-
 def an_error_object_has_its_class_on_every_wire(lab):
     """Gateways put the error objects of chat completions into the streams and bodies of other APIs: asked once, in its own words."""
     error = {"error": {"message": "the prompt has a forbidden word", "type": "None", "param": "None", "code": "400"}}

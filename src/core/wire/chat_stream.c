@@ -318,7 +318,7 @@ void chat_take(struct wire_stream *s, const struct json *chunk)
 /* The name that a text like <function=NAME>{...}, {"name": "NAME"} or [NAME(...)] has. */
 static struct str failed_name(struct str text)
 {
-	static const char *const marks[] = { "<function=", "\"name\"", "[" };
+	static const char *const marks[] = { "<function=", "\"name\"", "[", "for tool ", "call tool '" };
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
 
 	for (size_t i = 0; i < COUNT_OF(marks); i++) {
@@ -333,7 +333,25 @@ static struct str failed_name(struct str text)
 		if (p > from)
 			return (struct str){ from, (size_t)(p - from) };
 	}
-	return STR("unknown");
+	size_t n = 0; /* NAME{...} */
+	while (n < text.n && char_in(text.p[n], letters))
+		n++;
+	return n < text.n && text.p[n] == '{' ? (struct str){ text.p, n } : STR("");
+}
+
+/* The last answers were such calls, one after the other: the model does not learn from their errors. */
+static bool fails_again(const struct transcript *t)
+{
+	enum { MOST_FAILED = 4 };
+	unsigned failed = 0;
+
+	for (uint32_t i = t ? transcript_count(t) : 0; i-- > 0 && failed < MOST_FAILED;) {
+		struct block b = transcript_block(t, i);
+		if (b.role == ROLE_ASSISTANT && !str_has(b.json, STR("\"INVALID_JSON\":")))
+			return false;
+		failed += b.role == ROLE_ASSISTANT;
+	}
+	return failed == MOST_FAILED;
 }
 
 /* Its input is no JSON, which every tool refuses that needs a member. */
@@ -342,14 +360,16 @@ bool chat_take_failed_call(struct wire_stream *s, const struct json *root)
 	const struct json *error = json_get(root, "error");
 	struct wire_call *call;
 
-	if (!json_str_is(json_get(error, "code"), "tool_use_failed") || s->answer->failure.kind || s->over)
+	if (!json_str_is(json_get(error, "code"), "tool_use_failed") || s->answer->failure.kind || s->over ||
+	    fails_again(s->history))
 		return false;
 	wire_start(s, STR(""), "chatcmpl", STR(""));
 	if (!(call = wire_call_add(s, -1)))
 		return true;
 	struct str message = json_str(json_get(error, "message"), &s->scratch);
 	struct str wrote = json_str(json_get(error, "failed_generation"), &s->scratch), name = failed_name(wrote);
-	buf_append(&call->name, name);
+	name = name.n ? name : failed_name(message);
+	buf_append(&call->name, name.n ? name : STR("unknown"));
 	buf_addf(&call->arguments, STR_FMT "\n" STR_FMT, STR_ARG(message), STR_ARG(wrote));
 	wire_finish(s, "tool_use");
 	wire_close(s);
