@@ -5,7 +5,7 @@ import os
 import pathlib
 
 from lab import main
-from mock import SSE, Mock, cases, chunks, function_call, gateway, message, message_item, picture, refusal, result, said
+from mock import SSE, Mock, cases, chunks, events, function_call, gateway, message, message_item, picture, refusal, result, said
 from test_places import place
 from test_providers import chat
 
@@ -42,6 +42,21 @@ def a_gateway_to_a_text_model_gets_a_line_in_place_of_images(lab):
         assert sent.count("[An image was left out: this server takes none.]") == 1 and "cache_control" in sent, sent
         mock, done = gateway(lab, lambda n, r: message("seen"), "--resume", result(done)["session_id"], "--model", "m2", "more")
         assert done.out == "seen\n" and '"type": "image"' in json.dumps(mock.bodies()[0]["messages"]), done
+
+
+def a_server_whose_results_take_no_images_gets_texts_over_responses(lab):
+    pathlib.Path(lab.work, "p.png").write_bytes(picture())
+    words = json.dumps(refusal("Output of tool call should be 'Input text'"))  # llama.cpp
+
+    def reply(n, request):
+        if "input_image" in json.dumps(request["body"]["input"]):
+            return 400, {}, words
+        return events(function_call(0, file_path="p.png")) if n == 1 else events(message_item(0, "fine"))
+
+    mock = Mock(reply)
+    own = {"providers": {"lab": {"wire": "responses", "baseUrl": mock.url, "credential": "none"}}}
+    done = lab.cadre("-p", "--settings", json.dumps(own), "--model", "lab/m1", "hi")
+    assert done.out == "fine\n" and len(mock.seen) == 3 and "An image was left out" in json.dumps(mock.bodies()[2]), (done, len(mock.seen))
 
 
 def what_the_settings_say_of_images_holds_over_the_messages_api(lab):

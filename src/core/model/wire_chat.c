@@ -149,6 +149,7 @@ bool refused_images(int status, struct str said)
 		{ "should be a valid string", "content" },
 		{ "invalid type: sequence", "string" }, /* servers in Rust */
 		{ "image blocks are not supported", NULL },
+		{ "Output of tool call should be", NULL }, /* llama.cpp */
 		{ "Input should be 'text'\"", "content" }, /* pydantic */
 	};
 
