@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`cadre models`: the catalog, tests that name the cause of a failure, lists."""
 import base64
+import hashlib
 import json
 import os
 import re
@@ -325,6 +326,10 @@ def an_unknown_name_is_answered_with_one_that_the_server_lists(lab):
     mock = Mock(lambda n, r: said("fine"))
     done = lab.cadre("-p", "--settings", json.dumps({"providers": {"lab": {"wire": "chat", "baseUrl": mock.url}}}), "--model", "lab/any", "hi")
     assert done.out == "fine\n" and len(mock.seen) == 1, done  # a gateway that maps it is asked nothing
+    mock = Mock(lambda n, r: (200, {}, json.dumps(listed)) if "models?" in r["path"] else (404, {}, unknown % "qwen3:8"))
+    done = lab.cadre("-p", "--provider", "mantle", "--model", "qwen3:8", "hi", env={**AWS_KEYS, "ANTHROPIC_BEDROCK_MANTLE_BASE_URL": mock.url})
+    empty = hashlib.sha256().hexdigest()  # what is signed of a request without a body
+    assert "did you mean mantle/qwen3:8b?" in done.out and mock.seen[1]["headers"]["x-amz-content-sha256"] == empty, (done, mock.seen[1]["headers"])
 
 
 def what_a_test_learns_can_be_saved(lab):

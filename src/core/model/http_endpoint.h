@@ -139,6 +139,8 @@ const char *http_address_source(const struct http_endpoint *p, struct arena *a);
 
 void http_call_finish(struct http_call *c, enum failure_kind kind, const char *text); /* frees c */
 
+#define EMPTY_BODY_HASH "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" /* in signatures */
+
 /* What a server lists (model_names.c): the address, NULL if its API has none; the items of an answer, NULL if it is none; their names */
 const char *model_list_url(const struct http_endpoint *p, struct arena *a);
 const struct json *model_list_items(const struct json *root);

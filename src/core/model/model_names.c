@@ -101,8 +101,9 @@ bool model_names_ask(struct http_call *c)
 	if (!unknown || !url || c->quirks->names_asked || c->server->endpoint.provider->wire == &wire_invoke)
 		return false;
 	c->quirks->names_asked = true;
-	credential_sign(c->server->endpoint.credential, &(struct credential_request){ .method = "GET", .url = url }, &a,
-			headers, &generation);
+	credential_sign(c->server->endpoint.credential,
+			&(struct credential_request){ .method = "GET", .url = url, .body_hash = STR(EMPTY_BODY_HASH) },
+			&a, headers, &generation);
 	headers[str_count(headers)] = "anthropic-version: 2023-06-01";
 	struct http_request get = { .method = "GET",
 				    .url = url,

@@ -5,8 +5,6 @@
 #include "core/model/http_endpoint.h"
 #include "lib/io/file.h"
 
-#define EMPTY_HASH "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" /* of no bytes */
-
 static int models_list(struct cadre_call *call);
 static int models_show(struct cadre_call *call);
 static int models_update(struct cadre_call *call);
@@ -166,8 +164,8 @@ static int ask_server(struct http_endpoint *p, const char *url, struct model_que
 	if (q->why.kind)
 		return -(int)q->why.kind;
 	credential_sign(p->endpoint.credential,
-			&(struct credential_request){ .method = "GET", .url = url, .body_hash = STR(EMPTY_HASH) }, a,
-			headers, &generation);
+			&(struct credential_request){ .method = "GET", .url = url, .body_hash = STR(EMPTY_BODY_HASH) },
+			a, headers, &generation);
 	headers[str_count(headers)] = "anthropic-version: 2023-06-01";
 	struct http_request get = { .method = "GET", .url = url, .headers = headers };
 	return models_request(p->client, &get, &q->answer, &q->why);
