@@ -553,6 +553,13 @@ def a_message_that_asks_nothing_comes_with_the_next_prompt(lab):
     client.say("and now?")
     result = client.run.frame("result")
     assert len(modeld.bodies()) == 2 and "user_message_uuid" not in result and result["result_index"] == 1, result
+    client.say("taken back", shouldQuery=False, uuid=UUIDS[2])
+    client.request("v", "get_binary_version")
+    client.reply("v")
+    client.request("c", "interrupt", cancel_queued=True)
+    assert client.reply("c")["response"]["cancelled"] == [UUIDS[2]]
+    client.say("")
+    assert client.run.frame("result")["num_turns"] == 0
     client.say("never asked about", shouldQuery=False)
     client.stdin.close()
     warning = client.run.frame("system", "informational")

@@ -47,18 +47,10 @@ static void message_free(struct wire_message *m)
 	free(m);
 }
 
-void wire_drop_waiting(struct cadre_wire *w)
-{
-	if (w->waiting)
-		wire_warn(w, "no prompt followed a message with shouldQuery false: it is not kept");
-	for (struct wire_message *m; (m = list_pop(&w->waiting));)
-		message_free(m);
-}
-
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m)
 {
 	list_drop(&w->queue, m);
-	w->queued--;
+	w->queued -= !m->waits;
 	message_free(m);
 }
 
@@ -113,7 +105,7 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 		at = &(*at)->next;
 	m->next = *at;
 	*at = m;
-	w->queued++;
+	w->queued += !m->waits;
 	if (m->priority == WIRE_NOW && w->working)
 		cadre_interrupt(w->session);
 	loop_kick(w->services->loop, &w->kick);
@@ -180,19 +172,25 @@ static void move_blocks(struct wire_message *m, struct segment ***blocks, size_t
 	m->block_count = 0;
 }
 
-/* What has waited for this message becomes its beginning. */
-static void join_waiting(struct cadre_wire *w, struct wire_message *m)
+/* Takes the first prompt off the queue; what has waited for it becomes its beginning. NULL: there is none. */
+static struct wire_message *take_prompt(struct cadre_wire *w)
 {
 	AUTO_BUF struct buf names = { 0 };
+	struct wire_message *m = w->queue, *o;
 	struct segment **blocks = NULL;
 	size_t count = 0;
-	bool joins = w->waiting;
 
-	for (struct wire_message *o; (o = list_pop(&w->waiting)); message_free(o)) {
+	while (m && m->waits)
+		m = m->next;
+	if (!m)
+		return NULL;
+	bool joins = m != w->queue;
+	for (; (o = list_pop(&w->queue)) != m; message_free(o)) {
 		move_blocks(o, &blocks, &count);
 		if (o->named)
 			buf_addf(&names, "\"%s\",", o->uuid);
 	}
+	w->queued--;
 	if (joins) {
 		move_blocks(m, &blocks, &count);
 		m->blocks = blocks;
@@ -203,6 +201,7 @@ static void join_waiting(struct cadre_wire *w, struct wire_message *m)
 	if (m->named)
 		buf_addf(&w->sender, ",\"user_message_uuid\":\"%s\",\"user_message_uuids\":[" STR_FMT "\"%s\"]",
 			 m->uuid, STR_ARG(buf_str(&names)), m->uuid);
+	return m;
 }
 
 void wire_start_next(struct cadre_wire *w)
@@ -211,17 +210,9 @@ void wire_start_next(struct cadre_wire *w)
 
 	if (w->working || !w->session || turn_is_running(&w->session->turn))
 		return;
-	while (w->queue && w->queue->waits) {
-		struct wire_message *waits = list_pop(&w->queue);
-		waits->next = NULL;
-		list_push_last(&w->waiting, waits);
-		w->queued--;
-	}
-	if (!w->queue)
+	struct wire_message *m = take_prompt(w);
+	if (!m)
 		return;
-	struct wire_message *m = list_pop(&w->queue);
-	w->queued--;
-	join_waiting(w, m);
 	struct session_prompt p = { .text = { m->text.n ? m->text.p : "", m->text.n },
 				    .blocks = m->blocks,
 				    .block_count = m->block_count,

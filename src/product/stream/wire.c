@@ -269,7 +269,10 @@ void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n)
 static void wire_finish(struct cadre_wire *w)
 {
 	wire_begin(w);
-	wire_drop_waiting(w);
+	if (w->queue)
+		wire_warn(w, "no prompt followed a message with shouldQuery false: it is not kept");
+	while (w->queue)
+		wire_drop_message(w, w->queue);
 	if (w->session) {
 		w->closing = true;
 		wire_asks_end(w, "the input is over");

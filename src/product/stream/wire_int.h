@@ -60,9 +60,8 @@ struct cadre_wire {
 		sender; /* the same of its uuid and those of what has waited for it, as members; empty: the client chose none */
 	unsigned bound; /* kinds of events (1 << kind) of this turn whose frames have named it */
 	struct wire_message *queue;
-	struct wire_message *waiting; /* off the queue, for the next message */
-	unsigned queued;              /* how many */
-	struct wire_ask *asks;        /* list by next */
+	unsigned queued;       /* prompts in it */
+	struct wire_ask *asks; /* list by next */
 	uint64_t next_ask;
 	struct wire_deferred *deferred;  /* list by next */
 	struct wire_settling *settlings; /* list by next */
@@ -97,16 +96,15 @@ void wire_fail_start(struct cadre_wire *w, const char *why); /* no session: an e
 void wire_warn(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* system/informational */
 void wire_send_state(struct cadre_wire *w, const char *state);
 static inline bool wire_is_idle(
-	const struct cadre_wire *w) /* no turn, no queued message, no background agent that will notify */
+	const struct cadre_wire *w) /* no turn, no queued prompt, no background agent that will notify */
 {
-	return !w->session || (!w->working && !w->queue && !w->session->counted);
+	return !w->session || (!w->working && !w->queued && !w->session->counted);
 }
 
 /* queue.c */
 void wire_take_message(struct cadre_wire *w, const struct json *message);
 void wire_start_next(struct cadre_wire *w); /* if none runs */
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m);
-void wire_drop_waiting(struct cadre_wire *w);
 static inline void wire_list_messages(struct json_out *out, const struct cadre_wire *w) /* an array of their uuids */
 {
 	json_open(out, '[');
