@@ -3,7 +3,9 @@
 #include "agents/agent/skill_use.h"
 #include "agents/profile/roster.h"
 #include "core/model/catalog.h"
+#include "guard/permission/permission.h"
 #include "lib/base/list.h"
+#include "lib/json/json_write.h"
 
 enum { BYTES_PER_TOKEN = 4, NAMES_SHOWN = 20 };
 
@@ -279,6 +281,25 @@ static void on_preloaded(void *data, const struct skill_result *result)
 		p->spec.done(p->spec.data);
 }
 
+/* A deny rule about a skill holds for whom an agent's file names, too. */
+static bool preload_is_denied(const struct agent *a, const char *name)
+{
+	AUTO_BUF struct buf input = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct tool_use use = { .env = &a->env };
+	struct permission_verdict v = { 0 };
+
+	for (const struct tool *const *t = a->tree->kit->table; t && *t && !use.tool; t++)
+		use.tool = !strcmp((*t)->name, "Skill") ? *t : NULL;
+	json_addf(&input, "{skill:'%s'}", name);
+	if (!use.tool || json_parse(&reader, input.p, input.n, &use.input, NULL) < 0)
+		return false;
+	permission_explain(&a->permission, use, PERMISSION_HINT_NONE, &v);
+	bool denied = v.step == PERMISSION_STEP_DENY_RULE;
+	permission_verdict_release(&v);
+	return denied;
+}
+
 /* The next skill of the names that exists, then the one of the initial prompt. False: none is left. */
 static bool preload_next(struct preload *p)
 {
@@ -298,6 +319,8 @@ static bool preload_next(struct preload *p)
 			buf_addf(p->spec.notes, "the skill %s is not available\n", name);
 		else if (!(agent_skill_views(a, e) & SKILL_FOR_MODEL))
 			buf_addf(p->spec.notes, "the skill %s is for the user alone and is not preloaded\n", name);
+		else if (preload_is_denied(a, e->name))
+			buf_addf(p->spec.notes, "the skill %s is not preloaded: a deny rule forbids it\n", name);
 		else
 			found = e;
 	}
@@ -309,6 +332,12 @@ static bool preload_next(struct preload *p)
 		if (!found)
 			buf_addf(p->spec.notes, "the initial prompt names a skill that does not exist: " STR_FMT "\n",
 				 STR_ARG(name));
+		else if (preload_is_denied(a, found->name)) {
+			buf_addf(p->spec.notes,
+				 "the initial prompt names a skill that a deny rule forbids: " STR_FMT "\n",
+				 STR_ARG(name));
+			found = NULL;
+		}
 	}
 	if (!found)
 		return false;
