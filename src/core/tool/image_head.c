@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * image_head.c - the outer structure of PNG, JPEG, GIF and WebP files: type and size before anything is decoded. A reader that
- * runs past the end fails; nothing here allocates. */
+ * runs past the end fails. Of a small PNG the rows are unpacked and counted, because it is sent as it is. */
 #include "core/tool/image_head.h"
 #include <zlib.h>
 
@@ -39,12 +39,83 @@ static uint32_t read_little(const unsigned char *p, size_t n)
 
 /* PNG: a signature, then chunks: length, name, data, CRC. */
 
-enum { PNG_SIGNATURE_LEN = 8, CHUNK_FRAME = 12 };
+enum { PNG_SIGNATURE_LEN = 8, CHUNK_FRAME = 12, PNG_CHECKED_EDGE = 1568 };
+
+/* The packed rows, which stand in all chunks IDAT */
+struct png_rows {
+	z_stream z;
+	struct scan chunks;
+};
+
+/* Unpacks so many bytes. first: of them */
+static bool png_rows_take(struct png_rows *r, size_t n, unsigned char *ret_first)
+{
+	unsigned char sink[4096];
+
+	for (bool first = true; n; first = false) {
+		uInt piece = (uInt)MIN(n, sizeof sink);
+		r->z.next_out = sink;
+		r->z.avail_out = piece;
+		while (r->z.avail_out) {
+			while (!r->z.avail_in && r->chunks.n >= CHUNK_FRAME) {
+				size_t length = read_big(r->chunks.p, 4);
+				r->z.next_in = (unsigned char *)(uintptr_t)r->chunks.p + 8;
+				r->z.avail_in = memcmp(r->chunks.p + 4, "IDAT", 4) ? 0 : (uInt)length;
+				(void)scan_skip(&r->chunks, length + CHUNK_FRAME);
+			}
+			int rc = r->z.avail_in ? inflate(&r->z, Z_NO_FLUSH) : Z_BUF_ERROR;
+			if ((rc != Z_OK && rc != Z_STREAM_END) || (rc == Z_STREAM_END && r->z.avail_out))
+				return false;
+		}
+		if (first)
+			*ret_first = sink[0];
+		n -= piece;
+	}
+	return true;
+}
+
+/* Whether there is a row for each line. The chunks are whole. */
+static bool png_has_rows(struct scan chunks, const unsigned char *head)
+{
+	static const struct {
+		uint32_t x, y, dx, dy;
+	} passes[] = { { 0, 0, 1, 1 }, /* not interlaced; the others: Adam7 */
+		       { 0, 0, 8, 8 }, { 4, 0, 8, 8 }, { 0, 4, 4, 8 }, { 2, 0, 4, 4 },
+		       { 0, 2, 2, 4 }, { 1, 0, 2, 2 }, { 0, 1, 1, 2 } };
+	static const struct {
+		unsigned samples, depths; /* depths: one bit each */
+	} colors[] = { { 1, 1 | 2 | 4 | 8 | 16 },
+		       { 0 },
+		       { 3, 8 | 16 },
+		       { 1, 1 | 2 | 4 | 8 },
+		       { 2, 8 | 16 },
+		       { 0 },
+		       { 4, 8 | 16 } };
+	uint32_t width = read_big(head, 4), height = read_big(head + 4, 4);
+	unsigned depth = head[8], color = head[9], interlaced = head[12];
+	struct png_rows r = { .chunks = chunks };
+	bool whole = true;
+
+	if (color >= COUNT_OF(colors) || !colors[color].samples || (depth & (depth - 1)) ||
+	    !(colors[color].depths & depth) || head[10] || head[11] || interlaced > 1 || inflateInit(&r.z) != Z_OK)
+		return false;
+	for (size_t i = interlaced; i < (interlaced ? COUNT_OF(passes) : 1) && whole; i++) {
+		uint64_t columns = width > passes[i].x ? (width - passes[i].x + passes[i].dx - 1) / passes[i].dx : 0;
+		uint64_t bytes = (columns * colors[color].samples * depth + 7) / 8;
+		for (uint32_t y = passes[i].y; y < height && columns && whole; y += passes[i].dy) {
+			unsigned char filter = 0;
+			whole = png_rows_take(&r, 1 + (size_t)bytes, &filter) && filter <= 4;
+		}
+	}
+	(void)inflateEnd(&r.z);
+	return whole;
+}
 
 static bool read_png(struct scan s, struct image_head *h)
 {
 	if (!scan_skip(&s, PNG_SIGNATURE_LEN) || s.n < 25 || memcmp(s.p + 4, "IHDR", 4) != 0)
 		return false;
+	struct scan chunks = s;
 	h->width = read_big(s.p + 8, 4);
 	h->height = read_big(s.p + 12, 4);
 	while (s.n >= CHUNK_FRAME) {
@@ -52,8 +123,8 @@ static bool read_png(struct scan s, struct image_head *h)
 		if (n > s.n - CHUNK_FRAME || crc32(0, s.p + 4, (uInt)n + 4) != read_big(s.p + 8 + n, 4))
 			return false;
 		h->moves = h->moves || !memcmp(s.p + 4, "acTL", 4);
-		if (!memcmp(s.p + 4, "IEND", 4))
-			return true;
+		if (!memcmp(s.p + 4, "IEND", 4)) /* a larger one is decoded before it is sent */
+			return MAX(h->width, h->height) > PNG_CHECKED_EDGE || png_has_rows(chunks, chunks.p + 8);
 		(void)scan_skip(&s, n + CHUNK_FRAME);
 	}
 	return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_image.c - images: what their bytes say, and what the model is shown of them. */
 #include "unit.h"
+#include <zlib.h>
 #include "lib/base/base64.h"
 #include "picture.h"
 #include "tests.h"
@@ -84,6 +85,69 @@ TEST(a_png_with_a_wrong_checksum_is_damaged)
 	png.p[45] ^= 1;
 	CHECK_INT(image_head_read(buf_str(&png), &h, &err), -ERR_PARSE);
 	CHECK_STR(str_from(err.text), "a damaged or incomplete PNG image");
+}
+
+/* PNG: the bytes behind its name and length are those of the chunk; every checksum is right. */
+static void add_chunk(struct buf *out, const char *name, const unsigned char *p, size_t n)
+{
+	unsigned char number[4];
+	size_t start = out->n + 4;
+
+	for (int i = 0; i < 4; i++)
+		number[i] = (unsigned char)(n >> (24 - 8 * i));
+	buf_add(out, (char *)number, 4);
+	buf_add(out, name, 4);
+	buf_add(out, (const char *)p, n);
+	unsigned long sum = crc32(0, (unsigned char *)out->p + start, (unsigned)n + 4);
+	for (int i = 0; i < 4; i++)
+		number[i] = (unsigned char)(sum >> (24 - 8 * i));
+	buf_add(out, (char *)number, 4);
+}
+
+/* 4 x 4 pixels; rows: so many bytes 0 are packed, in two chunks; junk: bytes that are not packed at all. */
+static void add_png(struct buf *out, unsigned depth, unsigned color, bool interlaced, size_t rows, bool junk)
+{
+	unsigned char head[13] = {
+		0, 0, 0, 4, 0, 0, 0, 4, (unsigned char)depth, (unsigned char)color, 0, 0, interlaced
+	};
+	unsigned char raw[400] = { 0 }, packed[500] = { 0 };
+	unsigned long n = sizeof packed;
+
+	CHECK_INT(compress(packed, &n, raw, rows), Z_OK);
+	buf_addstr(out, "\x89PNG\r\n\x1a\n");
+	add_chunk(out, "IHDR", head, sizeof head);
+	add_chunk(out, "IDAT", junk ? raw : packed, 3);
+	add_chunk(out, "IDAT", packed + 3, n - 3);
+	add_chunk(out, "IEND", NULL, 0);
+}
+
+/* With right checksums. The API refuses a conversation that holds one. */
+TEST(a_small_png_without_its_pixels_is_damaged)
+{
+	static const struct {
+		unsigned depth, color;
+		bool interlaced;
+		size_t bytes; /* of the rows: 4 x 4 pixels, a byte before each row */
+	} rows[] = {
+		{ 8, 2, false, 4 + 48 }, { 1, 0, false, 4 + 4 },  { 8, 3, false, 4 + 16 }, { 16, 6, false, 4 + 128 },
+		{ 4, 3, false, 4 + 8 },  { 8, 4, false, 4 + 32 }, { 8, 6, true, 7 + 64 },
+	};
+	struct image_head h;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		for (int less = 0; less < 3; less++) {
+			AUTO_BUF struct buf png = { 0 };
+			size_t bytes = rows[i].bytes;
+			add_png(&png, rows[i].depth, rows[i].color, rows[i].interlaced, bytes - (less == 1), less == 2);
+			if ((image_head_read(buf_str(&png), &h, NULL) == 0) != (less == 0))
+				fail_msg("row %zu, %d", i, less);
+		}
+	for (unsigned bad = 0; bad < 4; bad++) {
+		static const unsigned kinds[][2] = { { 3, 0 }, { 8, 9 }, { 16, 3 }, { 4, 2 } };
+		AUTO_BUF struct buf png = { 0 };
+		add_png(&png, kinds[bad][0], kinds[bad][1], false, 300, false);
+		CHECK_INT(image_head_read(buf_str(&png), &h, NULL), -ERR_PARSE);
+	}
 }
 
 TEST(a_small_image_stays_as_it_is)
@@ -209,11 +273,11 @@ TEST(an_animated_image_within_the_limits_is_sent_as_it_is)
 
 int test_image(void)
 {
-	return RUN_TESTS(T(the_bytes_of_an_image_say_its_type_and_size), T(an_image_whose_end_is_missing_is_none),
-			 T(a_png_with_a_wrong_checksum_is_damaged), T(a_small_image_stays_as_it_is),
-			 T(a_large_image_is_scaled_down_and_a_heavy_one_becomes_a_jpeg),
-			 T(what_is_transparent_stays_so_when_it_is_scaled),
-			 T(a_photograph_is_shown_as_the_camera_was_held),
-			 T(an_image_that_can_neither_be_sent_nor_scaled_says_why),
-			 T(an_animated_image_within_the_limits_is_sent_as_it_is));
+	return RUN_TESTS(
+		T(the_bytes_of_an_image_say_its_type_and_size), T(an_image_whose_end_is_missing_is_none),
+		T(a_png_with_a_wrong_checksum_is_damaged), T(a_small_png_without_its_pixels_is_damaged),
+		T(a_small_image_stays_as_it_is), T(a_large_image_is_scaled_down_and_a_heavy_one_becomes_a_jpeg),
+		T(what_is_transparent_stays_so_when_it_is_scaled), T(a_photograph_is_shown_as_the_camera_was_held),
+		T(an_image_that_can_neither_be_sent_nor_scaled_says_why),
+		T(an_animated_image_within_the_limits_is_sent_as_it_is));
 }
