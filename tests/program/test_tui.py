@@ -762,6 +762,31 @@ def the_conversation_is_a_page_that_can_be_searched(lab):
         leave(s)
 
 
+def a_view_takes_no_row_of_a_terminal_without_another_screen(lab):
+    """GNU screen has one only if it is configured."""
+    with screen(lab, size=(60, 16), env={**PLAIN, "STY": "1.pts-0.here"}, alternate=False, before="of the shell\n") as s:
+        ready(s)
+        s.press("lines", "enter")
+        s.seen("finished line 299.")
+        ready(s)
+        for keys, text, end in ((("C-o",), "q leaves", "q"), (("/model", "enter"), "esc leaves", "esc"), (("C-x", "t"), "Agents: 0", "q")):
+            s.press(*keys)
+            s.until(text)
+            if end == "esc":
+                s.resize(40, 12)
+                s.until(lambda rows: all(len(r) < 40 for r in rows))
+                s.resize(60, 16)
+                s.until(lambda rows: any(len(r) > 45 for r in rows))
+            s.press(end)
+            ready(s)
+            rows = s.all()
+            assert not any("leaves" in r for r in rows) and sum("? keys" in r for r in rows) == 1, rows
+        assert [r for r in rows if "finished line" in r] == ["finished line %03d." % i for i in range(300)] and rows[0] == "of the shell", rows
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        leave(ready(s))
+
+
 def an_earlier_session_is_chosen_from_a_list(lab):
     with screen(lab) as s:
         ready(s)
@@ -1221,4 +1246,5 @@ if __name__ == "__main__":
          a_line_for_the_memory_goes_into_the_chosen_file, the_last_answer_is_copied_and_the_title_names_the_prompt, a_copy_is_given_to_the_program_of_the_desktop_too,
          the_answer_of_a_turn_that_a_background_agent_begins_is_copied_alone, commands_of_the_user_get_signals_as_in_a_shell,
          a_hook_gives_the_terminal_a_notice_and_nothing_worse, what_is_typed_ahead_of_a_new_session_is_for_that_one,
-         an_agent_is_stopped_from_the_list, the_conversation_is_a_page_that_can_be_searched, an_earlier_session_is_chosen_from_a_list)
+         an_agent_is_stopped_from_the_list, the_conversation_is_a_page_that_can_be_searched,
+         a_view_takes_no_row_of_a_terminal_without_another_screen, an_earlier_session_is_chosen_from_a_list)

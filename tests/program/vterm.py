@@ -69,10 +69,11 @@ def text_of(cells):
 
 
 class Screen:
-    def __init__(self, lab, *args, size=(80, 24), env=None, program=CADRE, before="", answers=True, kitty=False):
+    def __init__(self, lab, *args, size=(80, 24), env=None, program=CADRE, before="", answers=True, kitty=False, alternate=True):
         self.columns, self.height = size
         self.raw = b""
         self.kitty = kitty  # True: it has kitty's keys
+        self.alternate = alternate  # False: it has no alternate screen
         self.answers = answers  # False: a terminal that says nothing about itself
         self.above = []  # rows that left the screen
         self._open()
@@ -95,7 +96,7 @@ class Screen:
         self.state = ctypes.c_void_p(self.v.vterm_obtain_state(self.vt))
         self.callbacks = Callbacks(sb_pushline=PUSH(self._pushed))
         self.v.vterm_screen_set_callbacks(self.screen, ctypes.byref(self.callbacks), None)
-        self.v.vterm_screen_enable_altscreen(self.screen, 1)
+        self.v.vterm_screen_enable_altscreen(self.screen, int(self.alternate))
         self.v.vterm_screen_reset(self.screen, 1)
 
     def _close(self):

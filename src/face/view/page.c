@@ -8,14 +8,31 @@
 #include "face/tui/state.h"
 #include "lib/base/base64.h"
 
+/* GNU screen has an alternate screen only if it is configured to: what stands there goes into its scrollback first. */
+static bool may_lack_alternate(void)
+{
+	const char *screen = getenv("STY");
+
+	return screen && *screen;
+}
+
 void page_show(struct tui *t, struct page *p)
 {
+	AUTO_BUF struct buf out = { 0 };
+
 	if (!t->lines)
 		tui_leave_one_row(t);
 	t->page = p;
 	p->screen.columns = 0; /* nothing of it is on the screen */
+	if (may_lack_alternate()) {
+		region_erase(&t->region, &out);
+		buf_addf(&out, "\033[%uB", t->region.rows);
+		for (unsigned i = 0; i < t->region.rows; i++)
+			buf_addch(&out, '\n');
+	}
+	buf_addstr(&out, "\033[?1049h\033[H\033[J");
 	if (!t->lines)
-		tui_write(t, "\033[?1049h\033[H\033[J", 14);
+		tui_write(t, out.p, out.n);
 	tui_changed(t);
 }
 
@@ -69,7 +86,9 @@ void page_close(struct tui *t)
 	free(p);
 	t->page = below;
 	buf_addstr(&out, "\033[?1049l");
-	if (moved && !below)
+	if (may_lack_alternate())
+		buf_addstr(&out, "\033[H\033[J");
+	else if (moved && !below)
 		region_keep(&t->region, &out);
 	if (!t->lines && !below)
 		tui_write(t, out.p, out.n);
