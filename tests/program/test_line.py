@@ -473,6 +473,11 @@ def a_list_is_numbered_and_a_number_chooses(lab):
     line.expect_exact("> ")
     line.press("/mode", "\r")
     line.expect_exact("or nothing: ")
+    line.press("9", "\r")
+    line.expect_exact("There is no 9: nothing was chosen.")
+    line.expect_exact("> ")
+    line.press("/mode", "\r")
+    line.expect_exact("or nothing: ")
     line.press("no number", "\r")  # a prompt
     line.answered()
     assert line.prompts() == ["no number"], line.prompts()

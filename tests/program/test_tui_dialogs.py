@@ -197,6 +197,17 @@ def a_form_closes_when_its_server_stops_waiting(lab):
         leave(ready(s))
 
 
+def the_answer_about_a_server_of_the_project_is_a_line(lab):
+    with open(os.path.join(lab.work, ".mcp.json"), "w") as f:
+        json.dump({"mcpServers": {"clerk": {"command": "true"}}}, f)
+    with view(lab, size=(200, 24)) as s:
+        s.until("May it be used?")
+        s.until("in a moment", gone=True)
+        s.press("3", "enter")
+        s.until(lambda rows: any(re.match(r"\? This project brings the MCP server clerk \(.*\): no$", r) for r in rows))
+        leave(ready(s))
+
+
 def a_form_is_checked_before_it_is_sent(lab):
     with open(os.path.join(lab.work, "clerk.py"), "w") as f:
         f.write(SERVER)
@@ -216,6 +227,7 @@ def a_form_is_checked_before_it_is_sent(lab):
         s.until("dog: [x]")
         s.press("enter")
         s.seen("The tool said:")
+        assert any(re.match(r"● mcp__clerk__book \(|● mcp__clerk__book$", r) for r in s.all()), s.all()  # it has no parameters
         ready(s)
         leave(s)
     said = str(lab.models[0].bodies()[-1]["messages"][-1])
@@ -476,7 +488,7 @@ def a_folder_that_is_not_trusted_is_worked_in_without_what_it_brings(lab):
 
 
 if __name__ == "__main__":
-    main(questions_are_tabs_and_take_several_answers, a_question_that_needs_no_answer_any_more_is_closed, a_form_is_checked_before_it_is_sent,
+    main(questions_are_tabs_and_take_several_answers, a_question_that_needs_no_answer_any_more_is_closed, the_answer_about_a_server_of_the_project_is_a_line, a_form_is_checked_before_it_is_sent,
          a_form_closes_when_its_server_stops_waiting, the_rule_that_is_kept_can_be_changed, a_rule_that_was_looked_at_is_no_reason,
          a_command_that_does_not_fit_is_shown_whole_before_yes_works, in_a_low_window_what_is_asked_comes_before_the_choices,
          a_paste_while_a_question_is_open_waits_in_the_prompt, questions_of_two_agents_are_walked_through,

@@ -112,7 +112,7 @@ struct str view_call_subject(const struct cadre_event *e)
 {
 	struct str text = str_trim(view_event_text(e));
 
-	return str_starts(text, STR("{\"")) ? STR("") : text;
+	return str_starts(text, STR("{\"")) || str_is(text, "{}") ? STR("") : text;
 }
 
 struct str view_result_text(struct str text)

@@ -415,9 +415,9 @@ static void say_answer(struct tui *t, const struct ask *ask, const char *answer)
 	if (ask->is_plan) /* the answer does not tell what was approved */
 		feed_styled(t, &ask->inquiries[0].text);
 	styled_addf(&s, LOOK_DIM, "%s ", tui_mark(t, MARK_ASKS));
-	styled_add(&s, LOOK_DIM,
-		   ask->is_plan ? STR("the plan") : utf8_cut(ask->permission ? str_trim(second) : first, 160));
-	styled_add(&s, LOOK_DIM, STR(" : "));
+	first = ask->is_plan ? STR("the plan") : utf8_cut(ask->permission ? str_trim(second) : first, 160);
+	styled_add(&s, LOOK_DIM, first);
+	styled_add(&s, LOOK_DIM, str_ends(first, STR(":")) ? STR(" ") : STR(" : "));
 	styled_add_foreign(&s, LOOK_PLAIN, str_from(answer));
 	feed_styled(t, &s);
 }

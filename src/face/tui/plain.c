@@ -143,10 +143,16 @@ bool plain_choose(struct tui *t, struct str line)
 	list_prompt(t, &prompt);
 	if (ours)
 		plain_finish(t, buf_str(&prompt), line);
-	if (number && number <= t->page->count)
+	if (number && number <= t->page->count) {
 		page_choose(t, (size_t)number - 1);
-	else
-		page_close(t);
+		return true;
+	}
+	page_close(t);
+	if (ours && line.n) {
+		AUTO_BUF struct buf said = { 0 };
+		buf_addf(&said, "There is no " STR_FMT ": nothing was chosen.", STR_ARG(line));
+		feed_say(t, LOOK_PLAIN, buf_str(&said));
+	}
 	return ours;
 }
 

@@ -9,6 +9,7 @@ static const struct made conversation[] = {
 	{ .kind = CADRE_DELTA, .name = "text", .text = "I will " },
 	{ .kind = CADRE_DELTA, .name = "text", .text = "look\033[2J." },
 	{ .kind = CADRE_MESSAGE, .frame = "{\"type\":\"assistant\"}" },
+	{ .kind = CADRE_TOOL_STARTED, .name = "Ping", .text = "{}" },
 	{ .kind = CADRE_TOOL_STARTED, .name = "Read", .text = "src/x.c" },
 	{ .kind = CADRE_TOOL_ENDED,
 	  .name = "Read",
@@ -42,6 +43,7 @@ TEST(each_face_shows_the_conversation_in_its_way)
 		{ "stream-json", "{\"type\":\"system\"}\n{\"type\":\"assistant\"}\n"
 				 "{\"type\":\"retry\"}\n{\"type\":\"result\"}\n" },
 		{ "line", "I will look\\x1b[2J.\n"
+			  "* Ping\n"
 			  "* Read src/x.c\n"
 			  "  no such file\n"
 			  "529, again in 2 s\n"
