@@ -61,7 +61,8 @@ static const struct held_row {
 	{ .names = "deno", .verbs = "doc|info|lint" },
 	{ .names = "docker", .verbs = "compose config|compose version|context ls|context show" },
 	{ .names = "bun|docker|gdb|ld|pnpm|yarn", .options = "-v" },
-	{ .names = "curl|ltrace|mysql|psql|ssh|strace|tmux", .options = "-V" },
+	{ .names = "curl|ip|ltrace|mysql|psql|ssh|strace|tmux", .options = "-V" },
+	{ .names = "ctags", .options = "-x", .changes = "-f*|-o*" },
 	{ .names = "dotnet", .verbs = "format", .needs = "--verify-no-changes" },
 	{ .names = "dotnet", .options = "--info|--list-runtimes|--list-sdks" },
 	{ .names = "mount", .changes = "*" },
@@ -200,15 +201,16 @@ static size_t behind_runner(const struct shell_command *c)
 	return at < c->word_count && c->words[at].literal ? at : 0;
 }
 
-/* PROGRAM --version, PROGRAM SUBCOMMAND --help: no other option, and no operand that could be a file to run. git shows its manual
+/* PROGRAM --version, PROGRAM SUBCOMMAND --help or -h: no other option, and no operand that could be a file to run. git shows its manual
  * and Java reads settings, which lie where a command that is held cannot look. */
 static bool only_tells_of_itself(const struct shell_command *c, size_t name)
 {
 	size_t count = c->word_count - name;
 	const struct shell_word *words = c->words + name;
 
-	if (str_is_one_of(words[0].text, "git|jar|javac|javap|mvn") || count < 2 || count > 4 ||
-	    !str_is_one_of(words[count - 1].text, "--help|--version") || memchr(words[0].text.p, '/', words[0].text.n))
+	if (str_is_one_of(words[0].text, "git|jar|java|javac|javap|mvn") || count < 2 || count > 4 ||
+	    !str_is_one_of(words[count - 1].text, "--help|--version|-h") ||
+	    memchr(words[0].text.p, '/', words[0].text.n))
 		return false;
 	for (size_t i = 1; i + 1 < count; i++)
 		for (size_t k = 0; k < words[i].text.n; k++)

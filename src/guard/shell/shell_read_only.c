@@ -148,12 +148,13 @@ const struct shell_program *shell_find_git(const struct shell_command *c, size_t
 	return NULL;
 }
 
-/* Scripts of sed. Those that only print and change the text on its way:
+/* Scripts of sed that run nothing and, if they are to read only, neither write nor read files:
  *
  *     script := command { (";" | newline) command }      command := [ address [ "," address ] ] [ "!" ] verb
- *     address := number | "$" | "/" text "/" | "\" c text c      verb := one of =dDgGhHlnNpPqx, or s/text/text/flags
+ *     address := number | "$" | "/" text "/" | "\\" c text c
+ *     verb := one of =dDFgGhHlLnNpPqQxz, or s/text/text/flags, y/text/text/, : b t T and a label, a c i and a text, r R w W and a file
  *
- * Those that run nothing may have all other verbs but e, and flags but e. */
+ * Not here: e, and the flag e. */
 
 static bool skip_delimited(struct str *s, char delimiter)
 {
@@ -176,11 +177,11 @@ static void skip_any(struct str *s, const char *set)
 		*s = str_tail(*s, 1);
 }
 
-/* To the end of a line that the next one does not continue. */
-static void skip_line(struct str *s)
+/* To the end of a line; text: of one that no backslash continues. */
+static void skip_line(struct str *s, bool text)
 {
 	for (; s->n && s->p[0] != '\n'; *s = str_tail(*s, 1))
-		if (s->p[0] == '\\' && s->n > 1)
+		if (text && s->p[0] == '\\' && s->n > 1)
 			*s = str_tail(*s, 1);
 }
 
@@ -227,21 +228,23 @@ static bool skip_command(struct str *s, bool reads)
 		return false;
 	char verb = s->p[0];
 	*s = str_tail(*s, 1);
-	if (reads)
-		return verb == 's' ? skip_replacement(s, "gpiI0123456789") : char_in(verb, "=dDgGhHlnNpPqx{");
 	if (verb == 's' || verb == 'y') {
 		if (!skip_replacement(s, verb == 's' ? "gpiImM0123456789" : ""))
 			return false;
-		if (str_starts(*s, STR("w")))
-			skip_line(s);
+		bool writes = verb == 's' && str_starts(*s, STR("w"));
+		if (writes)
+			skip_line(s, false);
+		return !(writes && reads);
+	}
+	if (char_in(verb, "aci#v") || (!reads && char_in(verb, "rRwW"))) {
+		skip_line(s, char_in(verb, "aci"));
 		return true;
 	}
-	if (char_in(verb, "acirRwW#v")) {
-		skip_line(s);
-		return true;
+	if (char_in(verb, ":bTt")) { /* what follows the blank behind a label is a command */
+		skip_any(s, " \t");
+		while (s->n && !char_in(s->p[0], " \t;\n}"))
+			*s = str_tail(*s, 1);
 	}
-	while (char_in(verb, ":bTt") && s->n && !char_in(s->p[0], ";\n}"))
-		*s = str_tail(*s, 1);
 	if (char_in(verb, "lLqQ"))
 		skip_any(s, " \t0123456789");
 	return char_in(verb, ":=bdDFgGhHlLnNpPqQtTxz{");
@@ -257,7 +260,7 @@ static bool sed_script_fits(struct str script, bool reads)
 			return false;
 		bool opens = script.p[-1] == '{'; /* a block: its first command follows at once */
 		skip_any(&script, " \t");
-		if (script.n && !opens && !char_in(script.p[0], reads ? ";\n}" : ";\n}#"))
+		if (script.n && !opens && !char_in(script.p[0], ";\n}#"))
 			return false;
 	}
 }
