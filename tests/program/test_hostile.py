@@ -300,6 +300,37 @@ def every_line_about_a_threat_names_a_test_that_exists(lab):
         ["unit/sandbox no_such_test", "| x | y | z |"]
 
 
+def sections():
+    """{heading: commands that no section before it has} of commands.txt; without those in front, which explain it."""
+    found, seen = {}, set()
+    for line in (ROOT / "tests" / "hostile" / "commands.txt").read_text().splitlines():
+        if line.startswith("# "):
+            section = found.setdefault(line[2:], [])
+        elif line and line.split("\t")[0] not in seen:
+            seen.add(line.split("\t")[0])
+            section.append(line)
+    return {heading: len(commands) for heading, commands in found.items() if commands}
+
+
+def figures_about_the_lists_are_counted(lab):
+    """In docs/THREATS.md how many commands there are, in README.md how many are in sections, and how many rows test_held.c has."""
+    text = (ROOT / "tests" / "hostile" / "README.md").read_text()
+    counts = sections()
+    headings = list(counts)
+    (said,) = re.findall(r"do more: ([\d,]+) of them", (ROOT / "docs" / "THREATS.md").read_text())
+    assert said == format(sum(counts.values()), ","), (said, sum(counts.values()))
+    named = re.findall(r'the ([\d,]+) lines of the sections? "([^"]+)"(?: to "([^"]+)")?', text, re.I)
+    assert len(named) >= 3, named
+    for said, first, last in named:
+        part = headings[headings.index(first):headings.index(last or first) + 1]
+        assert said == format(sum(counts[h] for h in part), ","), (said, first, sum(counts[h] for h in part))
+    held = (ROOT / "tests" / "unit" / "permission" / "test_held.c").read_text()
+    for name, said in (("held", "the %d that pass"), ("asked", "the %d that are asked about")):
+        (rows,) = re.findall(r"const %s\[\] = \{\n(.*?)\n\t?\};" % name, held, re.S)
+        count = len(re.findall(r"^\t+\"", rows, re.M))
+        assert said % count in text, (name, count)
+
+
 def every_check_and_key_has_a_test(lab):
     """README.md of the lists: its tests exist, and no check of the specification, key of the program or defect of the review is missing."""
     text = (ROOT / "tests" / "hostile" / "README.md").read_text()
@@ -328,6 +359,7 @@ if __name__ == "__main__":
     main(hostile_commands_touch_nothing_where_no_rule_hides_a_file, commands_of_every_day_pass_and_do_what_they_do_without_cadre,
          hostile_commands_touch_nothing_but_ordinary_files_in_auto,
          hostile_commands_touch_nothing_but_ordinary_files_in_acceptEdits, hostile_commands_touch_nothing_in_default, hostile_commands_touch_nothing_in_plan,
-         hostile_commands_touch_nothing_in_dontAsk, every_check_and_key_has_a_test, every_line_about_a_threat_names_a_test_that_exists, at_once=3,
+         hostile_commands_touch_nothing_in_dontAsk, every_check_and_key_has_a_test, every_line_about_a_threat_names_a_test_that_exists,
+         figures_about_the_lists_are_counted, at_once=3,
          without_cell=(hostile_commands_touch_nothing_in_default, hostile_commands_touch_nothing_in_plan, hostile_commands_touch_nothing_in_dontAsk,
-                       every_check_and_key_has_a_test, every_line_about_a_threat_names_a_test_that_exists))
+                       every_check_and_key_has_a_test, every_line_about_a_threat_names_a_test_that_exists, figures_about_the_lists_are_counted))
