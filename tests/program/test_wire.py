@@ -657,6 +657,31 @@ def the_manifest_of_a_server_counts_behind_the_end_of_the_input(lab):
     assert not [f for f in frames if f.get("subtype") == "informational"], frames
 
 
+def the_context_is_told_with_everything_that_clients_read(lab):
+    lab.model(ECHO)
+    for name in ("CLAUDE.md", ".claude/rules/all.md", ".claude/rules/some.md", ".claude/agents/own.md"):
+        os.makedirs(os.path.dirname(os.path.join(lab.work, name)), exist_ok=True)
+        replace(os.path.join(lab.work, name), "A sentence of fifty letters, which is thirteen tokens.\n")
+    replace(os.path.join(lab.work, ".claude/rules/some.md"), "---\npaths: '*.c'\n---\nNot yet.\n")
+    replace(os.path.join(lab.work, ".claude/agents/own.md"), "---\nname: own\ndescription: what it is for\n---\nText.\n")
+    with open(os.path.join(lab.work, "spec.json"), "w") as f:
+        json.dump({"tools": {"look.at": "seen"}}, f)
+    servers = {"my.server": {"command": "python3", "args": [SERVER, os.path.join(lab.work, "spec.json")]}}
+    client = Client(lab, "--mcp-config", json.dumps({"mcpServers": servers}), "--append-system-prompt", "x")
+    client.say("go")
+    client.run.frame("result")
+    client.request("c", "get_context_usage")
+    told = client.reply("c")["response"]
+    assert {c["kind"] for c in told["categories"]} == {"used", "free"} and all(c["color"] and c["id"] for c in told["categories"]), told
+    files = {(os.path.relpath(f["path"], lab.work), f["type"]) for f in told["memoryFiles"]}
+    assert files == {("CLAUDE.md", "Project"), (".claude/rules/all.md", "Project")} and all(f["tokens"] > 10 for f in told["memoryFiles"]), told
+    tool = told["mcpTools"][0]
+    assert (tool["name"], tool["serverName"], tool["isLoaded"]) == ("mcp__my_server__look_at", "my_server", True) and tool["tokens"] > 0, told
+    assert ("own", "projectSettings") in {(a["agentType"], a["source"]) for a in told["agents"]}, told["agents"]
+    assert told["gridRows"] == [] and told["isAutoCompactEnabled"] is True, told
+    assert client.over().code == 0
+
+
 def settings_rules_and_servers_may_come_with_initialize(lab):
     """Where no other user of the machine can read them."""
     lab.model('rule\n  turn 1\n  call Bash {"command": "printenv TOLD; touch made"}\nrule\n  text {{last_result}}\n')
@@ -721,7 +746,7 @@ if __name__ == "__main__":
          the_end_of_the_input_answers_what_was_asked_with_no, a_request_that_is_withdrawn_gets_no_answer,
          a_reader_that_does_not_read_does_not_grow_our_memory, thirty_two_clients_at_once_are_served,
          a_host_may_forbid_single_tools_of_a_server_or_have_them_asked_about,
-         the_manifest_of_a_server_counts_behind_the_end_of_the_input,
+         the_context_is_told_with_everything_that_clients_read, the_manifest_of_a_server_counts_behind_the_end_of_the_input,
          only_the_skills_that_initialize_names_are_the_models,
          a_text_that_the_client_composed_is_no_command_and_names_no_file, what_a_user_pasted_stands_behind_what_was_typed,
          a_message_that_asks_nothing_comes_with_the_next_prompt, settings_rules_and_servers_may_come_with_initialize,

@@ -2,6 +2,7 @@
  * show.c - requests that change nothing: settings, context, models, rules, hooks, cost, output of agents, files. */
 #include <cadre_command.h>
 #include "core/model/catalog.h"
+#include "config/settings/instructions.h"
 #include "product/session/server_pool.h"
 #include "product/stream/wire_int.h"
 #include "defs/policy/plugins.h"
@@ -66,9 +67,64 @@ int wire_get_settings(struct wire_request *r, struct err *err)
 	return 0;
 }
 
-static void put_category(struct json_out *out, const char *name, int64_t tokens)
+static void put_category(struct json_out *out, const char *id, const char *name, const char *color, int64_t tokens)
 {
-	json_putf(out, "{name:'%s', tokens:%lld}", name, (long long)tokens);
+	json_putf(out, "{id:'%s', name:'%s', color:'%s', kind:'%s', tokens:%lld}", id, name, color,
+		  strcmp(id, "free_space") ? "used" : "free", (long long)tokens);
+}
+
+/* The instruction files that were sent: each is named in that text, with what it is. */
+static void put_memory_files(struct json_out *out, const struct agent_tree *t)
+{
+	const struct segment *memory = t->instructions[0].text;
+	struct str text = memory ? segment_json(memory) : STR("");
+	const struct map *files = t->instruction_rules ? &t->instruction_rules->files : NULL;
+
+	json_kopen(out, "memoryFiles", '[');
+	for (const struct map_entry *e = files ? map_next(files, NULL) : NULL; e; e = map_next(files, e)) {
+		AUTO_BUF struct buf title = { 0 };
+		struct stat st;
+		buf_addf(&title, "Contents of %s (", e->key);
+		const char *at = memmem(text.p, text.n, title.p, title.n);
+		if (!at || stat(e->key, &st) < 0)
+			continue;
+		at += title.n;
+		json_putf(out, "{path:'%s', type:'%s', tokens:%lld}", e->key,
+			  *at == 'u'                     ? "User"
+			  : *at == 'm'                   ? "Managed"
+			  : at[1] == 'r' && at[2] == 'i' ? "Local"
+							 : "Project",
+			  (long long)st.st_size / BYTES_PER_TOKEN);
+	}
+	json_close(out);
+}
+
+static void put_server_tools(struct json_out *out, const struct agent *a)
+{
+	json_kopen(out, "mcpTools", '[');
+	for (size_t i = 0; i < a->tools.count; i++) {
+		const struct tool *tool = a->tools.tools[i];
+		struct str server = str_from(tool->server ? tool->server : ""); /* mcp__SERVER */
+		if (server.n > 5)
+			json_putf(out, "{name:'%s', serverName:'%.*s', tokens:%lld, isLoaded:!!%d}", tool->name,
+				  (int)server.n - 5, server.p + 5,
+				  (long long)strlen(tool->definition) / BYTES_PER_TOKEN,
+				  !deferral_holds(&a->deferral, tool));
+	}
+	json_close(out);
+}
+
+static void put_agents(struct json_out *out, const struct agent_tree *t)
+{
+	const struct catalog *r = t->services->registry;
+
+	json_kopen(out, "agents", '[');
+	for (size_t i = 0; i < r->active_count; i++) {
+		const struct agent_definition *d = r->active[i]->definition;
+		json_putf(out, "{agentType:'%s', source:'%s', tokens:%lld}", d->name, definition_source_name(d->source),
+			  (long long)(strlen(d->name) + strlen(d->description)) / BYTES_PER_TOKEN);
+	}
+	json_close(out);
 }
 
 /* Tools by kind; the definition of Agent lists the agents. */
@@ -93,17 +149,20 @@ int wire_get_context(struct wire_request *r, struct err *err)
 	}
 	memories = MIN(memories, messages); /* they come with the first message */
 	json_kopen(&r->out, "categories", '[');
-	put_category(&r->out, "System prompt",
+	put_category(&r->out, "system_prompt", "System prompt", "blue",
 		     MAX(head - tools[TOOLS_OWN] - tools[TOOLS_SERVERS] - tools[TOOLS_AGENTS], 0));
-	put_category(&r->out, "System tools", tools[TOOLS_OWN]);
-	put_category(&r->out, "MCP tools", tools[TOOLS_SERVERS]);
-	put_category(&r->out, "Custom agents", tools[TOOLS_AGENTS]);
-	put_category(&r->out, "Memory files", memories);
-	put_category(&r->out, "Messages", messages - memories);
-	put_category(&r->out, "Free space", MAX(most - used, 0));
+	put_category(&r->out, "system_tools", "System tools", "cyan", tools[TOOLS_OWN]);
+	put_category(&r->out, "mcp_tools", "MCP tools", "green", tools[TOOLS_SERVERS]);
+	put_category(&r->out, "custom_agents", "Custom agents", "purple", tools[TOOLS_AGENTS]);
+	put_category(&r->out, "memory_files", "Memory files", "orange", memories);
+	put_category(&r->out, "messages", "Messages", "yellow", messages - memories);
+	put_category(&r->out, "free_space", "Free space", "gray", MAX(most - used, 0));
 	json_putf(&r->out, "], totalTokens:%lld, maxTokens:%lld, rawMaxTokens:%lld, percentage:%g, model:'%s'",
 		  (long long)used, (long long)most, (long long)most, most ? (double)(used * 100 / most) : 0, a->model);
-	json_putf(&r->out, "apiUsage:");
+	put_memory_files(&r->out, a->tree);
+	put_server_tools(&r->out, a);
+	put_agents(&r->out, a->tree);
+	json_putf(&r->out, "gridRows:[], isAutoCompactEnabled:!!%d, apiUsage:", a->tree->compact.automatic);
 	usage_write(&r->out, &q->usage);
 	return 0;
 }
