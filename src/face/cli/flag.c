@@ -36,7 +36,8 @@ const struct flag flag_table[] = {
 	       "The first line of the input must be the request initialize; its plugins and MCP servers are loaded "
 	       "(stream-json input only)."),
 	VALUE("initialize-fields", "list", GROUP_RUN, FLAG_INPUT,
-	      "Members that the request initialize must bring in place of their flags: settings, disallowedTools (stream-json input only)."),
+	      "Members that the request initialize must bring in place of their flags: settings, disallowedTools "
+	      "(stream-json input only)."),
 	SWITCH("session-mirror", GROUP_RUN, FLAG_INPUT,
 	       "Also write every line of the session's files (stream-json input only)."),
 	SWITCH("include-hook-events", GROUP_RUN, FLAG_OUTPUT,
