@@ -120,7 +120,8 @@ static bool read_png(struct scan s, struct image_head *h)
 	h->height = read_big(s.p + 12, 4);
 	while (s.n >= CHUNK_FRAME) {
 		size_t n = read_big(s.p, 4);
-		if (n > s.n - CHUNK_FRAME || crc32(0, s.p + 4, (uInt)n + 4) != read_big(s.p + 8 + n, 4))
+		bool ancillary = s.p[4] & 0x20; /* by its small letter; decoders leave a damaged one out */
+		if (n > s.n - CHUNK_FRAME || (!ancillary && crc32(0, s.p + 4, (uInt)n + 4) != read_big(s.p + 8 + n, 4)))
 			return false;
 		h->moves = h->moves || !memcmp(s.p + 4, "acTL", 4);
 		if (!memcmp(s.p + 4, "IEND", 4)) /* a larger one is decoded before it is sent */

@@ -75,18 +75,6 @@ TEST(an_image_whose_end_is_missing_is_none)
 	check_prefixes((struct str){ webp_lossy, sizeof webp_lossy - 1 });
 }
 
-TEST(a_png_with_a_wrong_checksum_is_damaged)
-{
-	AUTO_BUF struct buf png = { 0 };
-	struct image_head h;
-	struct err err = { 0 };
-
-	picture_png(&png, (struct picture){ .width = 3, .height = 2 });
-	png.p[45] ^= 1;
-	CHECK_INT(image_head_read(buf_str(&png), &h, &err), -ERR_PARSE);
-	CHECK_STR(str_from(err.text), "a damaged or incomplete PNG image");
-}
-
 /* PNG: the bytes behind its name and length are those of the chunk; every checksum is right. */
 static void add_chunk(struct buf *out, const char *name, const unsigned char *p, size_t n)
 {
@@ -102,6 +90,33 @@ static void add_chunk(struct buf *out, const char *name, const unsigned char *p,
 	for (int i = 0; i < 4; i++)
 		number[i] = (unsigned char)(sum >> (24 - 8 * i));
 	buf_add(out, (char *)number, 4);
+}
+
+TEST(a_png_with_a_wrong_checksum_is_damaged)
+{
+	AUTO_BUF struct buf png = { 0 };
+	struct image_head h;
+	struct err err = { 0 };
+
+	picture_png(&png, (struct picture){ .width = 3, .height = 2 });
+	png.p[45] ^= 1;
+	CHECK_INT(image_head_read(buf_str(&png), &h, &err), -ERR_PARSE);
+	CHECK_STR(str_from(err.text), "a damaged or incomplete PNG image");
+}
+
+/* As in the test image of the servers of the protocol */
+TEST(a_png_with_a_wrong_checksum_that_no_decoder_needs_is_sound)
+{
+	AUTO_BUF struct buf png = { 0 }, damaged = { 0 };
+	struct image_head h;
+	size_t head = 8 + 4 + 4 + 13 + 4; /* signature, IHDR */
+
+	picture_png(&png, (struct picture){ .width = 3, .height = 2 });
+	buf_add(&damaged, png.p, head);
+	add_chunk(&damaged, "tEXt", (const unsigned char *)"a", 1);
+	damaged.p[damaged.n - 1] ^= 1;
+	buf_add(&damaged, png.p + head, png.n - head);
+	CHECK_INT(image_head_read(buf_str(&damaged), &h, NULL), 0);
 }
 
 /* 4 x 4 pixels; rows: so many bytes 0 are packed, in two chunks; junk: bytes that are not packed at all. */
@@ -273,11 +288,13 @@ TEST(an_animated_image_within_the_limits_is_sent_as_it_is)
 
 int test_image(void)
 {
-	return RUN_TESTS(
-		T(the_bytes_of_an_image_say_its_type_and_size), T(an_image_whose_end_is_missing_is_none),
-		T(a_png_with_a_wrong_checksum_is_damaged), T(a_small_png_without_its_pixels_is_damaged),
-		T(a_small_image_stays_as_it_is), T(a_large_image_is_scaled_down_and_a_heavy_one_becomes_a_jpeg),
-		T(what_is_transparent_stays_so_when_it_is_scaled), T(a_photograph_is_shown_as_the_camera_was_held),
-		T(an_image_that_can_neither_be_sent_nor_scaled_says_why),
-		T(an_animated_image_within_the_limits_is_sent_as_it_is));
+	return RUN_TESTS(T(the_bytes_of_an_image_say_its_type_and_size), T(an_image_whose_end_is_missing_is_none),
+			 T(a_png_with_a_wrong_checksum_is_damaged),
+			 T(a_png_with_a_wrong_checksum_that_no_decoder_needs_is_sound),
+			 T(a_small_png_without_its_pixels_is_damaged), T(a_small_image_stays_as_it_is),
+			 T(a_large_image_is_scaled_down_and_a_heavy_one_becomes_a_jpeg),
+			 T(what_is_transparent_stays_so_when_it_is_scaled),
+			 T(a_photograph_is_shown_as_the_camera_was_held),
+			 T(an_image_that_can_neither_be_sent_nor_scaled_says_why),
+			 T(an_animated_image_within_the_limits_is_sent_as_it_is));
 }
