@@ -172,9 +172,20 @@ static bool is_usable_id(const struct wire_stream *s, size_t call)
 	return true;
 }
 
+/* What was sent as the name of a tool has letters, digits, _ and - only. Around it stand what a template leaves there: blanks, "functions.",
+ * "<|channel|>commentary" (gpt-oss). */
+static struct str called_name(struct str name)
+{
+	const struct str space = STR("functions.");
+	struct str rest = str_trim(name), own = str_cut(&rest, '<');
+
+	own = str_trim(str_starts(own, space) ? str_tail(own, space.n) : own);
+	return own.n ? own : str_trim(name);
+}
+
 void wire_call_send(struct wire_stream *s, struct wire_call *call)
 {
-	struct str name = str_trim(buf_str(&call->name));
+	struct str name = called_name(buf_str(&call->name));
 
 	if (!is_usable_id(s, (size_t)(call - s->calls.list))) {
 		char digits[CALL_ID_DIGITS + 1];
