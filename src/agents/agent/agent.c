@@ -173,6 +173,8 @@ void agent_open(struct agent *a, const struct agent_query_spec *spec)
 	int64_t own_window = a->parent && a->definition ? a->definition->compact_window : 0;
 	const char *address = a->who.id;
 
+	if (own_window)
+		own_window = MAX(own_window, (int64_t)COMPACT_WINDOW_LEAST);
 	if (own_window && (!compact.window || own_window < compact.window))
 		compact.window = own_window; /* a definition can only make it come earlier */
 	if (a->parent && a->record->member)

@@ -75,8 +75,11 @@ static void use_compact(struct agent_tree *t)
 	p->possible = !env_is_on(agent_tree_variable(t, "DISABLE_COMPACT"));
 	p->automatic = p->possible && !env_is_on(agent_tree_variable(t, "DISABLE_AUTO_COMPACT")) &&
 		       settings_bool(settings, "autoCompactEnabled");
-	p->window = window && str_to_i64(str_from(window), &tokens) ? MAX(LEAST_WINDOW, MIN(tokens, MOST_WINDOW))
-								    : settings_i64(settings, "autoCompactWindow");
+	p->window = settings_i64(settings, "autoCompactWindow");
+	if (window && str_to_i64(str_from(window), &tokens))
+		p->window = MAX(LEAST_WINDOW, MIN(tokens, MOST_WINDOW));
+	else if (p->window)
+		p->window = MAX(p->window, (int64_t)COMPACT_WINDOW_LEAST);
 	p->percent = part && str_to_double(str_from(part), &percent) && percent > 0 && percent <= 100 ? percent : 0;
 	t->main.query.config.compact = *p;
 }

@@ -13,6 +13,9 @@ static inline const char *compact_trigger_name(enum compact_trigger trigger) /* 
 	return trigger == COMPACT_AUTO ? "auto" : "manual";
 }
 
+/* A window that a file chooses is no smaller: tools and instructions alone must fit into it, or each turn pays for a summary. */
+enum { COMPACT_WINDOW_LEAST = 20000 };
+
 /* When, from settings and environment */
 struct compact_policy {
 	bool possible;  /* false: never compact */

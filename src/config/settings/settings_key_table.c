@@ -31,7 +31,7 @@ const struct setting_key setting_table[] = {
 	{ "autoCompactEnabled", SETTING_BOOL, .flags = SETTING_ANYONE | SETTING_STORABLE, .fallback = "true",
 	  .summary = "a conversation that grows too long is compacted" },
 	{ "autoCompactWindow", SETTING_INTEGER, .flags = SETTING_ANYONE,
-	  .summary = "tokens at which a conversation is compacted" },
+	  .summary = "tokens at which a conversation is compacted, at least 20,000" },
 	{ "autoMemoryDirectory", SETTING_TEXT, .flags = SETTING_NOT_PROJECT,
 	  .summary =
 		  "where the main conversation keeps its memory, in place of `projects/KEY/memory` of the configuration" },
