@@ -271,6 +271,13 @@ def the_model_and_other_choices_come_from_lists(lab):
         s.until("Effort")
         s.press("esc")
         run(s, "/effort medium", "effort: medium")
+        said(s, "with effort")
+        run(s, "/effort default", "effort: default")
+        run(s, "/effort")
+        s.until("❯ default: what the model does by itself (now)")
+        s.press("esc")
+        said(s, "without effort")
+        run(s, "/effort medium", "effort: medium")
         run(s, "/mode plan", "permission-mode: plan")
         s.until(". plan")
         for name, now in (("effort", "medium"), ("mode", "plan"), ("theme", "auto"), ("output-style", "default"), ("model", "haiku ")):
@@ -292,6 +299,8 @@ def the_model_and_other_choices_come_from_lists(lab):
         said(s, "hello again")
         leave(s)
     assert "haiku" in lab.models[0].bodies()[-1]["model"], lab.models[0].bodies()[-1]["model"]
+    efforts = [b.get("output_config", {}).get("effort") for b in lab.models[0].bodies()]
+    assert efforts[:3] == [None, "medium", None], efforts
 
 
 def hooks_see_a_model_and_a_directory_that_the_user_wishes(lab):

@@ -279,8 +279,9 @@ void command_set(struct tui *t, const char *option, const char *value)
 {
 	AUTO_BUF struct buf b = { 0 };
 	char why[240] = "";
+	bool usual = value && !strcmp(option, "effort") && !strcmp(value, "default"); /* that of the model */
 
-	if (cadre_session_set(t->session, option, value, why, sizeof why) < 0) {
+	if (cadre_session_set(t->session, option, usual ? NULL : value, why, sizeof why) < 0) {
 		feed_words(t, LOOK_RED, str_from(why));
 		return;
 	}
@@ -303,7 +304,7 @@ static void choose_theme(struct tui *t, const char *value)
 		tui_note(t, "the theme is kept in your settings");
 }
 
-/* What holds now, in the arena; "": the model decides */
+/* What holds now, in the arena */
 static struct str choice_now(struct tui *t, const char *name, struct arena *a)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -313,7 +314,8 @@ static struct str choice_now(struct tui *t, const char *name, struct arena *a)
 		return str_from(cadre_session_mode(t->session));
 	if (!strcmp(name, "theme"))
 		return theme.n ? theme : STR("auto");
-	return arena_str(a, json_str(json_get(show_applied(t, &reader), "effort"), a));
+	struct str effort = json_str(json_get(show_applied(t, &reader), "effort"), a);
+	return effort.n ? arena_str(a, effort) : STR("default");
 }
 
 /* One of a few words: given, or from a list. words: those, each perhaps with what it means behind a colon */
@@ -553,8 +555,8 @@ const struct slash slash_table[] = {
 	  NULL },
 	{ "diff", "", "", "what differs from the last commit", run_shown, NULL },
 	{ "doctor", "", "", "checks of the terminal, your keys and the installation", command_doctor, NULL },
-	{ "effort", "", "[level]", "low, medium, high, xhigh or max, from the next request on", run_choice,
-	  "low|medium|high|xhigh|max" },
+	{ "effort", "", "[level]", "low, medium, high, xhigh, max or default, from the next request on", run_choice,
+	  "default: what the model does by itself|low|medium|high|xhigh|max" },
 	{ "exit", "quit\0", "", "leave (also Ctrl-D)", run_exit, NULL },
 	{ "export", "", "[file]", "the conversation as Markdown into a file", run_export, NULL },
 	{ "fallback", "", "[models|none]", "models that answer when yours cannot: a list with commas", run_fallback,
