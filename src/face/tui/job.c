@@ -230,7 +230,11 @@ static void say_ends(struct tui *t, const struct program *p, bool shell)
 		more += all.p[i] == '\n';
 	if (first < last || p->lost_bytes) {
 		AUTO_BUF struct buf b = { 0 };
-		buf_addf(&b, "%s %zu lines more", tui_mark(t, MARK_MORE), more);
+		buf_addf(&b, "%s ", tui_mark(t, MARK_MORE));
+		if (more)
+			buf_addf(&b, "%zu lines more", more);
+		else
+			buf_addsize(&b, p->lost_bytes), buf_addstr(&b, " more");
 		feed_say(t, LOOK_DIM, buf_str(&b));
 	}
 	say_output(t, str_tail(all, last), shell);
