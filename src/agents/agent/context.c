@@ -428,7 +428,7 @@ struct head *context_head_like(struct agent *a, const struct head *before)
 static const char *find_effort(const struct agent *a)
 {
 	const struct agent_tree *t = a->tree;
-	const char *level = a->parent ? a->record->request.effort : t->services->options.effort;
+	const char *level = a->parent ? a->record->request.effort : t->given.effort;
 
 	if (!level && a->definition)
 		level = a->definition->effort;
@@ -442,16 +442,14 @@ static struct head *write_own_head(struct agent *a)
 {
 	AUTO_BUF struct buf system = { 0 };
 	const struct agent_tree *t = a->tree;
-	const struct options *o = &t->services->options;
-	const char *more = a->parent ? t->append_system_prompt : o->append_system_prompt;
+	const char *given = t->given.system_prompt;
+	const char *more = a->parent ? t->append_system_prompt : t->given.append_system_prompt;
 
-	if (a->parent || (a->definition && (!o->system_prompt || !o->system_prompt[0])))
+	if (a->parent || (a->definition && (!given || !given[0])))
 		buf_add(&system, a->system.p, a->system.n);
-	else if (o->system_prompt || !t->style.on || t->style.keeps_prompt)
-		buf_addstr(&system, o->system_prompt          ? o->system_prompt
-				    : t->switches.coordinator ? coordinator_text
-							      : system_prompt_text);
-	if (!a->parent && t->style.on && !o->system_prompt)
+	else if (given || !t->style.on || t->style.keeps_prompt)
+		buf_addstr(&system, given ? given : t->switches.coordinator ? coordinator_text : system_prompt_text);
+	if (!a->parent && t->style.on && !given)
 		buf_addf(&system, "%s" STR_FMT, system.n ? "\n\n" : "", STR_ARG(t->style.prompt));
 	if (more && more[0])
 		buf_addf(&system, "%s%s", system.n ? "\n\n" : "", more);

@@ -257,6 +257,9 @@ struct agent_tree {
 	const char *default_model;          /* configured for children; NULL: none */
 	const char *effort;                 /* configured for the main agent; NULL: none */
 	struct {
+		const char *system_prompt, *append_system_prompt, *effort;
+	} given; /* options of the main agent, of the time when the session was opened; effort may change; NULL: none */
+	struct {
 		bool on, keeps_prompt; /* it is added to the usual prompt; otherwise it stands in its place */
 		struct str prompt;
 	} style;                        /* of the main agent */

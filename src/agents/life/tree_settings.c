@@ -265,6 +265,9 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");
 	t->entrypoint = o->entrypoint ? o->entrypoint : host && *host ? host : "sdk-cli";
 	t->append_system_prompt = o->append_subagent_system_prompt;
+	t->given.system_prompt = o->system_prompt;
+	t->given.append_system_prompt = o->append_system_prompt;
+	t->given.effort = o->effort;
 	t->parallel_calls = env_number(t, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 1, 1000, 0);
 	t->retry_deadline_ms = (uint64_t)o->retry_deadline_s * 1000;
 	t->budget.limit_usd = o->max_budget_usd;

@@ -55,8 +55,8 @@ static int web_ask_model(struct web *web, struct tool_env *env, struct web_quest
 
 static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on_event, void *data)
 {
-	struct cadre_session *s =
-		xnew(struct cadre_session, .services = sv, .on_event = on_event, .data = data, .tree.services = sv);
+	struct cadre_session *s = xnew(struct cadre_session, .services = sv, .on_event = on_event, .data = data,
+				       .tree.services = sv, .name = sv->options.name);
 
 	s->tree.arena = &s->arena;
 	agent_tree_open(&s->tree);
@@ -223,6 +223,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	if (a->definition)
 		a->who.type = a->definition->name;
 	f->agent_reported = from->definition;
+	f->tree.given = s->tree.given;
 	f->tree.effort = arena_strdup(&f->arena, s->tree.effort);
 	f->tree.thinking = arena_strdup(&f->arena, s->tree.thinking);
 	f->tree.thinking_display = s->tree.thinking_display;

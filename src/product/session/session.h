@@ -43,7 +43,8 @@ struct cadre_session {
 	bool mode_recorded;                    /* that it coordinates is in its file */
 	bool preloaded;                        /* the skills of that agent */
 	bool agent_reported;                   /* the notes of its start were emitted */
-	bool name_kept;                        /* the option name is on disk */
+	const char *name;                      /* the option; NULL: none */
+	bool name_kept;                        /* it is on disk */
 	bool context_lacks;                    /* a part of the context before the first prompt could not be written */
 	const char *style_name;                /* of the main agent (styles.c), whether it exists or not */
 	struct schema *schema;                 /* that its answers have to fit (answer.c); owned; NULL: none */

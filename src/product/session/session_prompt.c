@@ -138,7 +138,7 @@ int session_set_title(struct cadre_session *s, struct str title, struct err *err
 int session_commit(struct cadre_session *s, struct err *err)
 {
 	struct agent *a = &s->tree.main;
-	const char *name = s->services->options.name;
+	const char *name = s->name;
 	bool asks = s->turn.prompt.n || s->turn.blocks;
 	int status = agent_record_origin(a, err);
 
@@ -301,10 +301,15 @@ static int set_thinking_display(struct cadre_session *s, const char *value, stru
 
 static int set_effort(struct cadre_session *s, const char *value, struct err *err)
 {
-	if (options_set(&s->services->options, "effort", value, err) < 0)
-		return -(int)err->kind;
-	agent_renew_head(&s->tree.main);
-	return 0;
+	struct options o = { .effort = NULL };
+	int status = options_set(&o, "effort", value, err);
+
+	if (status == 0) {
+		s->tree.given.effort = o.effort; /* a constant */
+		agent_renew_head(&s->tree.main);
+	}
+	arena_release(&o.arena);
+	return status;
 }
 
 static int set_fallbacks(struct cadre_session *s, const char *value, struct err *err)

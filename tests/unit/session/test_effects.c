@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_effects.c - what settings change in a session of a host. */
 #include "lib/base/buf.h"
+#include "lib/io/file.h"
+#include "product/session/session.h"
 #include "stage.h"
 
 #define FIRST "rule\n  agent main\n  prompt contains \"work\"\n  turn 1\n  call "
@@ -22,6 +24,43 @@ TEST(managed_settings_bring_instructions_of_their_own)
 	cadre_run(st.c);
 
 	CHECK_CSTR(answer.p, "aye");
+	stage_close(&st);
+}
+
+/* The head of its next request, made again because of a change that changes nothing. */
+static const char *renewed_head(struct cadre_session *s)
+{
+	const struct query *q = &s->tree.main.query;
+
+	CHECK_INT(cadre_session_set(s, "max-thinking-tokens", NULL, NULL, 0), CADRE_OK);
+	return (q->next_head ? q->next_head : q->config.head)->bytes.p;
+}
+
+TEST(each_session_keeps_the_prompt_and_the_effort_that_it_was_opened_with)
+{
+	struct stage st = { 0 };
+	struct cadre_session *second;
+	stage_open(&st, "rule\n  text ok\n", NULL, NULL, NULL);
+	stage_set(&st, "system-prompt", "Of the second.");
+	stage_set(&st, "append-system-prompt", "And more.");
+	stage_set(&st, "effort", "high");
+	stage_set(&st, "name", "the second");
+	CHECK_INT(cadre_open(st.c, NULL, NULL, &second, NULL, 0), CADRE_OK);
+
+	const char *first = renewed_head(st.session);
+	CHECK(!strstr(first, "Of the second.") && !strstr(first, "And more.") && !strstr(first, "\"effort\":\"high\""));
+	CHECK_INT(cadre_session_set(st.session, "effort", "low", NULL, 0), CADRE_OK);
+	CHECK(strstr(renewed_head(st.session), "\"effort\":\"low\""));
+	const char *other = renewed_head(second);
+	CHECK(strstr(other, "Of the second.") && strstr(other, "And more.") && strstr(other, "\"effort\":\"high\""));
+	CHECK_INT(cadre_session_set(second, "effort", NULL, NULL, 0), CADRE_OK);
+	CHECK(!strstr(renewed_head(second), "\"output_config\""));
+	AUTO_BUF struct buf text = { 0 };
+	CHECK_INT(stage_prompt(&st, "hi"), CADRE_OK);
+	cadre_run(st.c);
+	CHECK_INT(file_read(cadre_session_file(st.session), 1 << 20, &text, NULL), 0);
+	CHECK(!strstr(text.p, "the second"));
+	cadre_close(second);
 	stage_close(&st);
 }
 
@@ -85,7 +124,8 @@ TEST(a_rule_about_forks_is_about_an_agent_without_a_type_where_that_is_a_fork)
 
 int test_effects(void)
 {
-	return RUN_TESTS(T(managed_settings_bring_instructions_of_their_own),
+	return RUN_TESTS(T(each_session_keeps_the_prompt_and_the_effort_that_it_was_opened_with),
+			 T(managed_settings_bring_instructions_of_their_own),
 			 T(an_agent_without_a_type_is_a_fork_if_the_settings_say_so),
 			 T(a_rule_about_forks_is_about_an_agent_without_a_type_where_that_is_a_fork));
 }

@@ -175,7 +175,9 @@ static void open_named(struct trail *t, const char *fork_of)
 	file_put(arena_printf(&a, "%s/managed/CLAUDE.md", t->stage.dir), STR("Use tabs."));
 	file_put(arena_printf(&a, "%s/managed/.claude/skills/tabs/SKILL.md", t->stage.dir),
 		 STR("---\ndescription: Indents lines\n---\nWith tabs.\n"));
-	stage_set(&t->stage, "name", "a title");
+	stage_set(&t->stage, "name", "a title"); /* of sessions that are opened from now on */
+	cadre_close(t->stage.session);
+	CHECK_INT(cadre_open(t->stage.c, on_event, t, &t->stage.session, NULL, 0), CADRE_OK);
 	if (!fork_of)
 		return;
 	struct cadre_session *origin = t->stage.session;
