@@ -29,7 +29,6 @@ static const struct coder {
 	{ .names = "ex", .letters = "c", .words = "+|--cmd", .input = CODE_ALONE },
 	{ .names = "expect|ipython|pypy|python",
 	  .letters = "c",
-	  .words = "-mtimeit|-mpdb",
 	  .values = "-X|-W|--check-hash-based-pycs",
 	  .input = CODE_ALONE },
 	{ .names = "git", .letters = "c", .words = "--config-env|--exec-path" },
@@ -139,10 +138,31 @@ static bool takes_input_for_file(const struct coder *row, const struct shell_com
 		bool glued = n > 1 && word.p[0] == '-' && (char_in(word.p[n - 1], row->files) || word.p[n - 1] == '=');
 		bool behind = i > 1 && before.n > 1 && before.p[0] == '-' &&
 			      (char_in(before.p[before.n - 1], row->files) || str_starts(before, STR("--f")));
-		if (names_input(word) || glued || (behind && str_is(word, "-")))
+		if (names_input(word) || glued ||
+		    (behind && (str_is(word, "-") || str_starts(c->words[i].source, STR("<(")))))
 			return true;
 	}
 	return false;
+}
+
+/* By a pipe or a process substitution. A function may be called behind a pipe. */
+static bool may_be_fed(const struct shell_command *c)
+{
+	bool fed = c->where & (SHELL_BEHIND_PIPE | SHELL_IN_FUNCTION);
+
+	for (size_t i = 0; i < c->redirect_count; i++)
+		fed = fed || str_starts(c->redirects[i].target.source, STR("<("));
+	return fed;
+}
+
+/* python3 -m timeit CODE, -Im timeit, -Bmtimeit */
+static bool names_module_of_code(struct str word, struct str before)
+{
+	static const char modules[] = "asyncio|code|pdb|timeit";
+	const char *m = word.n > 2 && word.p[0] == '-' && word.p[1] != '-' ? memchr(word.p, 'm', word.n) : NULL;
+
+	return (m && str_is_one_of(str_between(m + 1, word.p + word.n), modules)) ||
+	       (str_starts(before, STR("-")) && str_ends(before, STR("m")) && str_is_one_of(word, modules));
 }
 
 const char *shell_runs_code(const struct shell_command *c)
@@ -150,11 +170,11 @@ const char *shell_runs_code(const struct shell_command *c)
 	static const char why[] = "it runs code in which commands can hide";
 	struct str name = shell_base_name(c->words[0].text);
 	const struct coder *row = find_coder(name);
-	bool has_file = false;
+	bool has_file = false, may_have_file = false;
 
 	if (!row)
 		return NULL;
-	if (takes_input_for_file(row, c) || ((row->input & CODE_PIPED) && (c->where & SHELL_BEHIND_PIPE)))
+	if (takes_input_for_file(row, c) || ((row->input & CODE_PIPED) && may_be_fed(c)))
 		return why;
 	bool sed = str_is(name, "sed");
 	if (sed || str_ends(name, STR("awk"))) {
@@ -176,10 +196,14 @@ const char *shell_runs_code(const struct shell_command *c)
 		if ((row->words && str_starts_with_one_of(word, row->words)) || (coded && !(has_file && alone)) ||
 		    (!c->words[k].literal && !has_file) ||
 		    (alone && (names_input(word) || (!has_file && str_is(word, "-")))) ||
-		    (str_is(before, "-m") && str_is_one_of(word, "asyncio|code|pdb|timeit")))
+		    (alone && names_module_of_code(word, before)))
 			return why;
 		bool value = k > 1 && row->values && str_is_one_of(before, row->values);
-		has_file = has_file || (!option && !value) || str_is_one_of(word, "--version|--help|-V|-v|-m");
+		bool told = str_is_one_of(word, "--version|--help|-V|-v|-m");
+		may_have_file = may_have_file || (!option && !value) || told;
+		/* Behind a long option it may be the value of that. */
+		bool maybe = str_starts(before, STR("--")) && before.n > 2 && !memchr(before.p, '=', before.n);
+		has_file = has_file || (!option && !value && !maybe) || told;
 	}
-	return alone && !has_file ? why : NULL;
+	return alone && !may_have_file ? why : NULL;
 }

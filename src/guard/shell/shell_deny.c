@@ -390,20 +390,32 @@ static const char messages[] =
 static void list_copies(struct listing *l, const struct shell_command *c, struct str name)
 {
 	bool copies = str_is_one_of(name, "cp|install|link|ln|mv|tar");
-	bool shows = str_is_one_of(name, "[|du|file|find|ldd|ls|nm|readlink|realpath|stat|test");
-	bool finds = (c->where & SHELL_IN_SUBSTITUTION) && str_is_one_of(name, "type|whereis|which");
+	bool inside = c->where & SHELL_IN_SUBSTITUTION;
+	bool shows = !inside && str_is_one_of(name, "[|du|file|find|ldd|ls|nm|readlink|realpath|stat|test");
+	bool finds = inside && str_is_one_of(name, "find|type|whereis|which");
 	bool writes = str_is(name, "dd");
 
 	for (size_t i = 0; i < c->redirect_count; i++)
 		writes = writes || c->redirects[i].writes_file;
+	for (size_t i = 1; i < c->word_count && str_is(name, "find"); i++)
+		finds = finds || str_starts(c->words[i].text, STR("-exec"));
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str word = c->words[i].text;
 		bool path = memchr(word.p, '/', word.n);
 		bool program = !shows && str_has(word, STR("bin/"));
 		if (program && c->words[i].globs)
 			l->doubts = "it may copy a program";
-		if (copies || finds || program || (writes && path))
-			list_words(l, c, i, i + 1, 0);
+		if (!(copies || finds || program || (writes && path)))
+			continue;
+		list_words(l, c, i, i + 1, 0);
+		struct shell_word *plain = arena_alloc(l->arena, sizeof *plain); /* $dir/rm, "$dir/rm" */
+		*plain = c->words[i];
+		plain->text = plain->source = shell_base_name(word);
+		while (plain->text.n && plain->text.p[plain->text.n - 1] == '"')
+			plain->text.n--;
+		plain->literal = true;
+		if (!c->words[i].literal && str_is_name(plain->text, "-_."))
+			list_words(l, &(struct shell_command){ .words = plain, .word_count = 1 }, 0, 1, 0);
 	}
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_word *target = &c->redirects[i].target;
@@ -447,6 +459,8 @@ static void list_doubts(struct listing *l, const struct shell_command *c)
 			list_value(l, word);
 		else if (known && word.n > 1 && char_in(word.p[0], "!|")) /* strace -o '|rm x' */
 			list_value(l, str_tail(word, 1));
+		else if (known && word.n > 3 && str_starts(word, STR("-o")) && char_in(word.p[2], "!|"))
+			list_value(l, str_tail(word, 3));
 	}
 	struct shell_word word = c->words[0];
 	word.text = name;
