@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include "core/store/load.h"
 #include "lib/base/crash.h"
 #include "lib/io/dir.h"
 #include "lib/io/file.h"
@@ -405,11 +404,4 @@ bool end_read(struct agent_record *t, struct str text)
 	t->worktree = json_cstr(json_get(root, "worktreePath"), &t->arena);
 	t->branch = json_cstr(json_get(root, "worktreeBranch"), &t->arena);
 	return true;
-}
-
-bool end_load(struct agent_record *t)
-{
-	AUTO_BUF struct buf end = { 0 };
-
-	return t->transcript && session_load_end(t->transcript, &end, NULL) > 0 && end_read(t, buf_str(&end));
 }

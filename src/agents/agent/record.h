@@ -2,6 +2,7 @@
  * record.h - the record of a child, which outlives it: how it ended, and its meta file agent-ID.meta.json, which is written
  * before the child does anything. Other programs read it too; they ignore what they do not know. */
 #pragma once
+#include "core/store/load.h"
 #include "agents/agent/tree.h"
 #include "agents/worktree/worktree.h"
 
@@ -22,4 +23,10 @@ struct worktree_job *agent_record_take_worktree(const struct agent_record *t, co
 /* The end as a JSON object, for recorder_end(), and back from a loaded transcript: false if it has none. */
 void end_write(struct buf *out, const struct agent_record *t);
 bool end_read(struct agent_record *t, struct str json);
-bool end_load(struct agent_record *t); /* from its transcript; false: that has none, or there is no transcript */
+static inline bool end_load(
+	struct agent_record *t) /* from its transcript; false: that has none, or there is no transcript */
+{
+	AUTO_BUF struct buf end = { 0 };
+
+	return t->transcript && session_load_end(t->transcript, &end, NULL) > 0 && end_read(t, buf_str(&end));
+}

@@ -113,12 +113,6 @@ void query_give_up(struct query *q, enum query_end end, const char *fmt, ...)
 	query_set_state(q, QUERY_ENDING);
 }
 
-void query_end_disk(struct query *q, const struct err *err)
-{
-	q->end = QUERY_DISK_ERROR;
-	snprintf(q->failure.text, sizeof q->failure.text, "%s", err->text);
-}
-
 static enum step query_give_up_disk(struct query *q, const struct err *err)
 {
 	query_give_up(q, QUERY_DISK_ERROR, "%s", err->text);

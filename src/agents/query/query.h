@@ -197,10 +197,15 @@ static inline void query_set_head(struct query *q, struct head *head, const char
  * other call without a result gets one that says that it may or may not have run. */
 int query_restore_call(struct query *q, struct str id, struct str name, struct str input, struct segment *result,
 		       bool run, struct err *err);
-void query_start(struct query *q);                           /* a turn: leads to on_end exactly once */
-void query_continue(struct query *q);                        /* continues the turn that has just ended */
-void query_end_disk(struct query *q, const struct err *err); /* idle, and what was to come cannot be written */
-static inline void query_cancel(struct query *q)             /* any time, any number of times */
+void query_start(struct query *q);    /* a turn: leads to on_end exactly once */
+void query_continue(struct query *q); /* continues the turn that has just ended */
+/* It is idle, and what was to come cannot be written. */
+static inline void query_end_disk(struct query *q, const struct err *err)
+{
+	q->end = QUERY_DISK_ERROR;
+	snprintf(q->failure.text, sizeof q->failure.text, "%s", err->text);
+}
+static inline void query_cancel(struct query *q) /* any time, any number of times */
 {
 	q->cancelled = true;
 	query_kick(q);

@@ -6,21 +6,16 @@
 
 enum { SMALL_FILE = 4096, INDEX_MAX_BYTES = 256 << 20, CONFIG_MAX_BYTES = 1 << 20, HEADER = 12, STAT_BYTES = 40 };
 
-/* As git does: a repository of another user around this directory is none of its. */
-static bool belongs_to(const char *root, const char *dir)
-{
-	struct stat st, owner;
-
-	return stat(root, &st) < 0 || st.st_uid == geteuid() || st.st_uid == 0 ||
-	       (stat(dir, &owner) == 0 && st.st_uid == owner.st_uid);
-}
-
 char *git_find_root(struct arena *a, const char *dir, bool anyones)
 {
 	char *at = arena_strdup(a, dir);
+	struct stat st, owner;
 
 	for (;;) {
-		if (file_exists(path_join(a, at, ".git")) && (anyones || belongs_to(at, dir)))
+		bool found = file_exists(path_join(a, at, ".git"));
+		/* As git does: a repository of another user around this directory is none of its. */
+		if (found && (anyones || stat(at, &st) < 0 || st.st_uid == geteuid() || st.st_uid == 0 ||
+			      (stat(dir, &owner) == 0 && st.st_uid == owner.st_uid)))
 			return at;
 		char *slash = strrchr(at, '/');
 		if (!slash || !at[1])
