@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What a newcomer meets first: --help, --version, the demonstration; and the README promises only what is there."""
+import json
 import os
 import pathlib
 import re
@@ -70,6 +71,13 @@ def the_help_of_each_command_has_examples_which_exist(lab):
             if f"cadre {name}" not in line or flags - set(FLAG.findall(shown + usual)) - {"-c"} or named and len(verbs) > 1:
                 bad.append(line)
     assert not bad, bad
+
+
+def only_a_command_whose_report_is_json_offers_json(lab):
+    for words in (["completion", "bash"], ["manual"]):
+        refused = lab.cadre(*words, "--json")
+        assert "--json" not in lab.cadre(words[0], "--help").out and refused.code == 2 and "unknown option '--json'" in refused.err, refused
+    json.loads(lab.cadre("doctor", "--json").out)
 
 
 def the_header_names_every_option_of_a_runtime(lab):
@@ -237,7 +245,8 @@ def the_walks_are_short_and_each_function_is_where_they_say(lab):
 if __name__ == "__main__":
     main(help_mentions_every_option_of_the_table,
          help_mentions_every_option_that_was_promised,
-         help_fits_a_terminal_of_a_hundred_columns, the_help_of_each_command_has_examples_which_exist, the_header_names_every_option_of_a_runtime,
+         help_fits_a_terminal_of_a_hundred_columns, the_help_of_each_command_has_examples_which_exist,
+         only_a_command_whose_report_is_json_offers_json, the_header_names_every_option_of_a_runtime,
          what_is_only_shown_ends_quietly_when_nobody_reads_on,
          the_version_begins_with_three_numbers,
          a_value_may_follow_its_flag_in_both_ways,

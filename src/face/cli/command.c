@@ -31,10 +31,12 @@ void command_options(const struct cadre_command *command, void (*fn)(void *data,
 {
 	for (const struct cadre_option *o = command ? command->options : NULL; o && o->name; o++)
 		fn(data, o);
+	/* Those two print a text for other programs. */
+	bool reports = command && command != &completion_command && command != &manual_command;
 	for (size_t i = 0; i < flag_count; i++) {
 		const struct flag *flag = &flag_table[i];
-		bool fits = command ? str_is_one_of(str_from(flag->option.name), "json|help")
-				    : strcmp(flag->option.name, "json") != 0;
+		bool json = !strcmp(flag->option.name, "json");
+		bool fits = json ? reports : !command || !strcmp(flag->option.name, "help");
 		for (size_t k = 0; command && flag_setting(flag) && command->settings[k]; k++)
 			fits = fits || !strcmp(command->settings[k], flag_setting(flag));
 		if (fits)

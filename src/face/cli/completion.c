@@ -212,8 +212,6 @@ static const struct {
 
 int completion_run(const struct cadre_command *command, const struct args *args, struct buf *out, struct err *err)
 {
-	if (args_has(args, "json"))
-		return err_set(err, ERR_USAGE, "--json has no meaning here: the text is for another program");
 	if (command == &manual_command) {
 		manual_write(out);
 		return 0;

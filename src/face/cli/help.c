@@ -104,7 +104,7 @@ void help_write_command(struct buf *out, const struct cadre_command *command)
 void help_write(struct buf *out)
 {
 	buf_addstr(out, help_intro);
-	buf_addstr(out, "\nCommands (each has --help, and --json to print its report as JSON):\n");
+	buf_addstr(out, "\nCommands (each has --help, and --json where it prints a report):\n");
 	for (const struct cadre_command *c = NULL; (c = command_next(c));)
 		buf_addf(out, "  cadre %-*s%s\n", HELP_INDENT - 8, c->name, c->summary);
 	for (int group = 0; group < GROUP_COUNT; group++) {

@@ -24,7 +24,7 @@ TEST(the_help_of_a_command_has_its_options_and_its_words)
 		}
 		for (const char *const *setting = c->settings; *setting; setting++)
 			CHECK(str_has(buf_str(&help), str_from(*setting)));
-		CHECK(str_has(buf_str(&help), STR("--json")));
+		CHECK(str_has(buf_str(&help), STR("--help")));
 	}
 }
 
