@@ -263,13 +263,9 @@ static void take_usage(struct wire_stream *s, const struct json *usage)
 		(void)usage_count(json_get(usage, "cache_creation_input_tokens"), &written);
 	if (usage_count(json_get(usage, "total_tokens"), &total) && total > input + output)
 		output = total - input;
-	cached = MIN(cached, input);
-	written = MIN(written, input - cached);
-	wire_take_usage(s, usage,
-			(struct usage){ .input = input - cached - written,
-					.cache_read = cached,
-					.cache_write = written,
-					.output = output });
+	wire_take_usage(
+		s, usage,
+		(struct usage){ .input = input, .cache_read = cached, .cache_write = written, .output = output });
 }
 
 void chat_take(struct wire_stream *s, const struct json *chunk)

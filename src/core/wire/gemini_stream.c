@@ -40,10 +40,9 @@ static void take_usage(struct wire_stream *s, const struct json *usage)
 	(void)usage_count(json_get(usage, "candidatesTokenCount"), &candidates);
 	(void)usage_count(json_get(usage, "thoughtsTokenCount"), &thoughts);
 	(void)usage_count(json_get(usage, "toolUsePromptTokenCount"), &tools);
-	cached = MIN(cached, prompt);
 	wire_take_usage(s, usage,
-			(struct usage){ .input = prompt - cached + tools,
-					.cache_read = cached,
+			(struct usage){ .input = prompt + tools,
+					.cache_read = MIN(cached, prompt),
 					.output = candidates + thoughts });
 }
 

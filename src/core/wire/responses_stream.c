@@ -168,13 +168,9 @@ static void take_usage(struct wire_stream *s, const struct json *usage)
 	(void)usage_count(json_get(usage, "output_tokens"), &output);
 	(void)usage_count(json_get(details, "cached_tokens"), &cached);
 	(void)usage_count(json_get(details, "cache_write_tokens"), &written);
-	cached = MIN(cached, input);
-	written = MIN(written, input - cached);
-	wire_take_usage(s, usage,
-			(struct usage){ .input = input - cached - written,
-					.cache_read = cached,
-					.cache_write = written,
-					.output = output });
+	wire_take_usage(
+		s, usage,
+		(struct usage){ .input = input, .cache_read = cached, .cache_write = written, .output = output });
 }
 
 static void end_response(struct wire_stream *s, const struct json *response)

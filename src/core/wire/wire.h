@@ -257,7 +257,8 @@ void wire_stream_end(struct wire_stream *s);
 void wire_stream_release(struct wire_stream *s);
 
 /* For forms */
-/* Counts of zero say nothing: some servers send them behind the real ones. usage: as it came, it may have a cost. */
+/* counts.input: with what was read from and written to the cache, as these APIs count. Counts of zero say nothing: some servers send
+ * them behind the real ones. usage: as it came, it may have a cost. */
 void wire_take_usage(struct wire_stream *s, const struct json *usage, struct usage counts);
 void wire_error(struct wire_stream *s, const char *what);
 void wire_start(struct wire_stream *s, struct str id, const char *prefix, struct str model); /* once */

@@ -18,8 +18,11 @@ void wire_take_usage(struct wire_stream *s, const struct json *usage, struct usa
 {
 	const double ticks_per_usd = 1e10; /* xAI */
 
-	if (counts.input + counts.cache_read + counts.cache_write + counts.output == 0)
+	if (counts.input + counts.output == 0)
 		return;
+	counts.cache_read = MIN(counts.cache_read, counts.input);
+	counts.cache_write = MIN(counts.cache_write, counts.input - counts.cache_read);
+	counts.input -= counts.cache_read + counts.cache_write;
 	s->usage = counts;
 	s->usage.cost_usd = json_get(usage, "cost") ? json_double(json_get(usage, "cost"))
 						    : json_double(json_get(usage, "cost_in_usd_ticks")) / ticks_per_usd;
