@@ -227,7 +227,7 @@ static const struct head *head_now(const struct agent *a)
 
 const char *agent_effort(const struct agent *a, struct arena *arena)
 {
-	return head_now(a) ? head_read(arena, head_now(a)->bytes).effort : NULL;
+	return head_now(a) ? head_effort(arena, head_now(a)->bytes) : NULL;
 }
 
 static void use_model(struct agent *a, struct fallback_model m)

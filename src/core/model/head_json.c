@@ -56,12 +56,21 @@ void head_write(struct buf *out, const struct head_spec *spec)
 	buf_addstr(out, ",\"messages\":[");
 }
 
+/* It stands in front of the tools, which are not read for it. */
+const char *head_effort(struct arena *a, struct str bytes)
+{
+	static const char mark[] = ",\"stream\":true,\"output_config\":{\"effort\":\"";
+	const char *at = memmem(bytes.p, bytes.n, mark, sizeof mark - 1);
+	struct str rest = at ? str_tail(bytes, (size_t)(at - bytes.p) + sizeof mark - 1) : STR("");
+
+	return at ? arena_str(a, str_cut(&rest, '"')).p : NULL;
+}
+
 struct head_texts head_read(struct arena *a, struct str bytes)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root = head_parse(&reader, a, bytes);
-	const struct json *effort = json_get(json_get(root, "output_config"), "effort");
 
 	return (struct head_texts){ .system = json_str(json_get(json_first(json_get(root, "system")), "text"), a),
-				    .effort = effort ? json_cstr(effort, a) : NULL };
+				    .effort = head_effort(a, bytes) };
 }

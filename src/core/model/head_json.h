@@ -25,4 +25,6 @@ struct head_texts {
 };
 
 void head_write(struct buf *out, const struct head_spec *spec);
-struct head_texts head_read(struct arena *a, struct str bytes); /* in the arena */
+/* In the arena */
+struct head_texts head_read(struct arena *a, struct str bytes);
+const char *head_effort(struct arena *a, struct str bytes); /* the same member alone, without reading all of a head */
