@@ -18,7 +18,7 @@ static inline void plan_enter(struct agent *a)
 	a->plan.before = permission_mode(&a->permission);
 	permission_choose_mode(&a->permission, PERMISSION_PLAN);
 }
-/* The user approved. A child has its parent's mode then, unless edits are accepted. */
+/* The plan was approved. A child has its parent's mode then, unless edits are accepted. */
 void plan_leave(struct agent *a);
 
 /* The file of this agent's plan; its directory need not be there. The agent's arena. */

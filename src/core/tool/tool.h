@@ -7,7 +7,8 @@
  *   2. tool_NAME.c: includes "core/tool/tool_list.h", which the build makes, and defines
  *      `const struct tool tool_NAME = { TOOL_NAME_FACTS, .start = ... }` before its start function.
  *   3. tests/scenarios/tools/NAME.test; tests/unit/tools/test_NAME.c for cases that a scenario cannot show.
- * The table of tools and every list of their names are generated from the JSON files; no other file changes.
+ * The table of tools and every list of their names are generated from the JSON files; no other file changes, but for a tool with the
+ * flag `lead`, which docs/teams.md names.
  *
  * Life of a call: the query creates it when the model's block is complete; tool_call_start() checks the input against the
  * schema, asks the gate, then calls tool->start. The tool answers with tool_call_finish() exactly once, inside start or
